@@ -171,8 +171,9 @@ fn a_value_whose_own_code_throws_is_not_kept() {
         ),
         (
             "$value->then = true; $cache->set('later', $value); $cache->set('whole', 1);
-                return [$told(fn () => $cache->get('later')), $told(fn () => $cache->getMultiple(['whole', 'later'])), $cache->get('whole')];",
-            r#"["not again",{"whole":1,"later":null},1]"#,
+                return [$told(fn () => $cache->get('later')), $told(fn () => $cache->getMultiple(['whole', 'later'])),
+                $told(fn () => $cache->remember('later', 60, fn () => 1)), $cache->add('later', 1), $cache->get('whole')];",
+            r#"["not again","not again","not again",false,1]"#,
         ),
         (
             "return [$told(fn () => $cache->remember('r', 60, fn () => $value)), strlen($cache->remember('large', 60, fn () => str_repeat('x', 1 << 20))),
@@ -183,6 +184,40 @@ fn a_value_whose_own_code_throws_is_not_kept() {
         assert_eq!(run(&server, &format!("{begin} {code}")), expected, "{code}");
     }
     server.expect_log("Hearth\\Cache did not keep a value: no");
+    server.stop();
+}
+
+/// What app code throws while a value is read, be it an Error or an Exception without more, is not about the value: a later read has it.
+/// What PHP finds wrong with it is.
+#[test]
+fn a_value_stays_when_the_apps_own_code_throws() {
+    let server = one_worker(RUN).start();
+    let code = "if (!class_exists('Reads')) { eval('class Reads { public static ?Closure $then = null; public int $n = 1;
+            public function __serialize(): array { return [$this->n]; }
+            public function __unserialize(array $data): void { $this->n = (self::$then)($data); } }'); }
+        $cache->set('k', [new Reads]);
+        $told = function ($then) use ($cache) {
+            Reads::$then = $then;
+            try { $read = $cache->get('k', 'none'); } catch (Throwable $e) { $read = get_class($e) . ' ' . $e->getMessage(); }
+            Reads::$then = fn ($data) => $data[0];
+            return [$read, $cache->get('k', 'gone')[0]->n ?? 'gone'];
+        };
+        $thrown = fn ($e) => $told(fn () => throw $e);
+        return [$thrown(new Exception('a')), $thrown(new Error('b')), $thrown(new TypeError('c')), $told(fn () => new DateTime('no time')),
+            $told(fn () => (function () { try { null(); } finally { throw new Exception('d'); } })()),
+            $told(fn ($data) => (function () use ($data) { try { return null(); } catch (Error) { return $data[0]; } })()), $told(fn () => 'text')];";
+    let read = run(&server, code);
+    for kept in ["\"Exception a\",1", "\"Error b\",1", "\"TypeError c\",1"] {
+        assert!(read.contains(kept), "{kept}: {read}");
+    }
+    assert!(
+        read.contains("no time") && read.contains("[\"Exception d\",1]"),
+        "{read}"
+    );
+    assert!(
+        read.ends_with(r#",[[{"n":1}],1],["none","gone"]]"#),
+        "{read}"
+    );
     server.stop();
 }
 

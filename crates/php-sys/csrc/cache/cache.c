@@ -147,48 +147,23 @@ bool hearth_cache_tags_of(const hearth_cache_object *self, HashTable *names, uin
 	return true;
 }
 
-/*
- * A release may have changed a class, so that its values fit it no more: an Error, or an Exception of PHP itself. What the
- * app's own code throws is the caller's.
- */
-static bool is_misfit(const zend_object *exception)
+bool hearth_cache_forget(hearth_str key, zend_string *why)
 {
-	return exception->ce == zend_ce_exception || instanceof_function(exception->ce, zend_ce_error);
-}
-
-/* A new string: what it says, without where. */
-static zend_string *message_of(zend_object *exception)
-{
-	zval place, *message = zend_read_property_ex(exception->ce, exception, ZSTR_KNOWN(ZEND_STR_MESSAGE), 1, &place);
-
-	return zval_get_string(message);
-}
-
-bool hearth_cache_forget(hearth_str key)
-{
-	zend_string *why = ZSTR_EMPTY_ALLOC();
-
-	if (EG(exception) && hearth_is_cut_off(EG(exception))) {
-		/* There is nothing the matter with the value. */
-		return false;
-	}
-	if (EG(exception) && is_misfit(EG(exception))) {
-		why = message_of(EG(exception));
-		zend_clear_exception();
-	}
 	if (!EG(exception)) {
 		hearth_log(HEARTH_LOG_WARNING, "a value of the cache cannot be read any more and was deleted: its class is gone or has "
-			"changed key=%.*s error=%s", (int) key.len, key.ptr, ZSTR_VAL(why));
+			"changed key=%.*s error=%s", (int) key.len, key.ptr, why ? ZSTR_VAL(why) : "");
+		hearth_on_cache_delete(key);
 	}
-	zend_string_release(why);
-	hearth_on_cache_delete(key);
+	if (why) {
+		zend_string_release(why);
+	}
 	return false;
 }
 
 static bool fetch_shared(hearth_str key, zval *out, uint64_t *stale)
 {
 	hearth_cache_found found;
-	zend_string *bytes;
+	zend_string *bytes, *why = NULL;
 	bool is_value;
 
 	if (!hearth_cache_done(hearth_on_cache_read(key, &found), 0)) {
@@ -196,12 +171,12 @@ static bool fetch_shared(hearth_str key, zval *out, uint64_t *stale)
 	}
 	*stale = found.stale;
 	if (found.form != HEARTH_CACHE_SERIALIZED) {
-		return hearth_cache_copy_make(key, &found, out) || hearth_cache_forget(key);
+		return hearth_cache_copy_make(key, &found, out) || hearth_cache_forget(key, NULL);
 	}
 	bytes = zend_string_init(found.bytes.ptr, found.bytes.len, 0);
-	is_value = hearth_cache_unserialize(bytes, out);
+	is_value = hearth_cache_unserialize(bytes, out, &why);
 	zend_string_release(bytes);
-	return is_value || hearth_cache_forget(key);
+	return is_value || hearth_cache_forget(key, why);
 }
 
 bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale)

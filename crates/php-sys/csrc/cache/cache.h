@@ -40,10 +40,13 @@ void hearth_cache_encoded_free(hearth_cache_encoded *encoded);
 bool hearth_cache_decode(hearth_str bytes, bool shared, zval *out, size_t *size);
 void hearth_cache_free_shared(zval *value);
 
-/* cache/serialized.c: false where they are no value any more: `out` is as it was, and an exception may be under way. */
-bool hearth_cache_unserialize(zend_string *bytes, zval *out);
+/*
+ * cache/serialized.c: false where they are no value any more, or the app's own code has thrown or was ended, which leaves an exception:
+ * `out` is as it was. What PHP says of the former is a new string in `why`.
+ */
+bool hearth_cache_unserialize(zend_string *bytes, zval *out, zend_string **why);
 /* At the start of the process, for the first of the two. */
-void hearth_watch_incomplete_objects(void);
+void hearth_watch_unserializing(void);
 /* False where there is no igbinary, or an exception is under way. */
 bool hearth_cache_igbinary(zval *value, smart_str *out);
 
@@ -78,8 +81,11 @@ bool hearth_cache_keys_add(hearth_cache_keys *keys, const hearth_cache_object *s
 void hearth_cache_keys_end(hearth_cache_keys *keys);
 /* Of each, whether there was one. */
 void hearth_cache_delete_many(const hearth_cache_keys *keys, bool *deleted);
-/* What can no longer be read is gone, so that it is made again. Always false; an exception may be under way. */
-bool hearth_cache_forget(hearth_str key);
+/*
+ * What can no longer be read is gone, so that it is made again. It stays where an exception is under way: that is not about the value.
+ * Always false. Takes `why`, which may be NULL.
+ */
+bool hearth_cache_forget(hearth_str key, zend_string *why);
 /* Microseconds, 0 for ever; false: an exception is under way. What is over already is -1. */
 bool hearth_cache_time(double seconds, bool none, uint32_t argument, int64_t *out);
 /* Names of tags as the store has them, those of the namespaces too; false: an exception is under way. */

@@ -85,11 +85,11 @@ static void take(const hearth_cache_keys *keys, const hearth_cache_found *found,
 
 static void make_object(hearth_str key, zval *out)
 {
-	zend_string *bytes = Z_STR_P(out);
+	zend_string *bytes = Z_STR_P(out), *why = NULL;
 
-	if (!hearth_cache_unserialize(bytes, out)) {
+	if (!hearth_cache_unserialize(bytes, out, &why)) {
 		ZVAL_UNDEF(out);
-		hearth_cache_forget(key);
+		hearth_cache_forget(key, why);
 	}
 	zend_string_release(bytes);
 }

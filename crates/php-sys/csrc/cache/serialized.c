@@ -11,6 +11,7 @@ static const char IGBINARY[] = {0, 0, 0, 2};
 
 hearth_reading hearth_reading_now;
 static zend_object *(*create_incomplete_before)(zend_class_entry *ce);
+static void (*others_hook)(zend_object *exception);
 
 /* By the engine or an extension: what the app's own code unserializes meanwhile is its business. */
 static bool is_made_by(const zend_execute_data *reader)
@@ -31,6 +32,33 @@ static zend_object *create_incomplete(zend_class_entry *ce)
 	return create_incomplete_before(ce);
 }
 
+static bool is_thrown_by_code(void)
+{
+	const zend_execute_data *frame = EG(current_execute_data);
+
+	return frame && frame->func && ZEND_USER_CODE(frame->func->type) && frame->opline->opcode == ZEND_THROW;
+}
+
+/*
+ * A release may have changed a class, so that its values fit it no more: PHP throws an Error, or, where no code of the app runs, an
+ * Exception of its own. What the app's code throws is the app's business.
+ */
+static bool is_refusal(const zend_object *exception)
+{
+	return instanceof_function(exception->ce, zend_ce_error) ? !is_thrown_by_code()
+		: exception->ce == zend_ce_exception && is_made_by(hearth_reading_now.reader);
+}
+
+static void note_thrown(zend_object *exception)
+{
+	if (UNEXPECTED(hearth_reading_now.is_under_way) && exception) {
+		hearth_reading_now.refusal = is_refusal(exception) ? exception : NULL;
+	}
+	if (others_hook) {
+		others_hook(exception);
+	}
+}
+
 static hearth_reading begin_reading(void)
 {
 	hearth_reading before = hearth_reading_now;
@@ -39,17 +67,33 @@ static hearth_reading begin_reading(void)
 	return before;
 }
 
-/* Was each object made? */
-static bool end_reading(hearth_reading before)
+/* A new string: what it says, without where. */
+static zend_string *message_of(zend_object *exception)
 {
-	bool complete = !hearth_reading_now.is_incomplete;
+	zval place, *message = zend_read_property_ex(exception->ce, exception, ZSTR_KNOWN(ZEND_STR_MESSAGE), 1, &place);
 
-	hearth_reading_now = before;
-	return complete && !EG(exception);
+	return zval_get_string(message);
 }
 
-void hearth_watch_incomplete_objects(void)
+/* Was each object made? */
+static bool end_reading(hearth_reading before, zend_string **why)
 {
+	zend_object *exception = EG(exception);
+	bool complete = !exception && !hearth_reading_now.is_incomplete;
+	bool refused = exception && exception == hearth_reading_now.refusal && !hearth_is_cut_off(exception);
+
+	hearth_reading_now = before;
+	if (refused) {
+		*why = message_of(exception);
+		zend_clear_exception();
+	}
+	return complete;
+}
+
+void hearth_watch_unserializing(void)
+{
+	others_hook = zend_throw_exception_hook;
+	zend_throw_exception_hook = note_thrown;
 	create_incomplete_before = php_ce_incomplete_class->create_object;
 	php_ce_incomplete_class->create_object = create_incomplete;
 }
@@ -82,7 +126,7 @@ bool hearth_cache_igbinary(zval *value, smart_str *out)
 	return done;
 }
 
-static bool by_igbinary(zend_string *bytes, zval *out)
+static bool by_igbinary(zend_string *bytes, zval *out, zend_string **why)
 {
 	zend_function *function = igbinary("igbinary_unserialize");
 	hearth_reading before = begin_reading();
@@ -93,7 +137,7 @@ static bool by_igbinary(zend_string *bytes, zval *out)
 		ZVAL_STR(&argument, bytes);
 		zend_call_known_function(function, NULL, NULL, &value, 1, &argument, NULL);
 	}
-	if (end_reading(before) && (Z_TYPE(value) == IS_ARRAY || Z_TYPE(value) == IS_OBJECT)) {
+	if (end_reading(before, why) && (Z_TYPE(value) == IS_ARRAY || Z_TYPE(value) == IS_OBJECT)) {
 		ZVAL_COPY_VALUE(out, &value);
 		return true;
 	}
@@ -105,7 +149,7 @@ static bool by_igbinary(zend_string *bytes, zval *out)
  * It loads classes and runs their code, which may wait and use the cache, so `bytes` are the caller's own. A release may have
  * removed the class, of a part too: what cannot be made again is no value any more.
  */
-bool hearth_cache_unserialize(zend_string *bytes, zval *out)
+bool hearth_cache_unserialize(zend_string *bytes, zval *out, zend_string **why)
 {
 	const unsigned char *at = (const unsigned char *) ZSTR_VAL(bytes), *end = at + ZSTR_LEN(bytes);
 	php_unserialize_data_t data;
@@ -114,7 +158,7 @@ bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 	bool whole;
 
 	if (ZSTR_LEN(bytes) > sizeof IGBINARY && memcmp(ZSTR_VAL(bytes), IGBINARY, sizeof IGBINARY) == 0) {
-		return by_igbinary(bytes, out);
+		return by_igbinary(bytes, out, why);
 	}
 	before = begin_reading();
 	ZVAL_UNDEF(&root);
@@ -130,7 +174,7 @@ bool hearth_cache_unserialize(zend_string *bytes, zval *out)
 	PHP_VAR_UNSERIALIZE_DESTROY(data);
 	BG(serialize_lock)--;
 	zval_ptr_dtor(&root);
-	if (end_reading(before) && whole) {
+	if (end_reading(before, why) && whole) {
 		ZVAL_COPY_VALUE(out, &value);
 		return true;
 	}

@@ -15,9 +15,13 @@ void hearth_assert_callback_seal(void);
 /* A copy that is never freed. */
 zend_string *hearth_permanent_string(const zend_string *text);
 
-/* A value of the cache that is unserialized: the frame that reads it, and whether an object in it has lost its class. */
+/*
+ * A value of the cache that is unserialized: the frame that reads it, whether an object in it has lost its class, and what PHP itself
+ * has thrown last.
+ */
 typedef struct {
 	const zend_execute_data *reader;
+	const zend_object *refusal;
 	bool is_under_way, is_incomplete;
 } hearth_reading;
 /* cache/serialized.c */

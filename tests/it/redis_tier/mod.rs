@@ -1,5 +1,7 @@
 //! `cache.redis`: servers on several machines share one cache by way of a Redis. Here all are on one machine.
 
+mod valkey;
+
 use std::time::Duration;
 
 use testkit::service::Redis;
@@ -38,8 +40,11 @@ fn comes(server: &Server, code: &str, expected: &str) {
 
 #[test]
 fn three_servers_share_one_cache() {
-    let redis = Redis::start();
-    let [a, b, c] = [(); 3].map(|()| started(&redis));
+    three_servers(&Redis::start());
+}
+
+fn three_servers(redis: &Redis) {
+    let [a, b, c] = [(); 3].map(|()| started(redis));
     run(
         &a,
         "$cache->set('k', ['n' => [1, null, 2.5], 's' => 'text']);",
@@ -92,8 +97,11 @@ fn three_servers_share_one_cache() {
 
 #[test]
 fn a_value_is_computed_once_over_servers() {
-    let redis = Redis::start();
-    let [a, b] = [(); 2].map(|()| started(&redis));
+    computed_once(&Redis::start());
+}
+
+fn computed_once(redis: &Redis) {
+    let [a, b] = [(); 2].map(|()| started(redis));
     let code = encoded(
         "return $cache->remember('slow', 60, function () use ($cache) { $cache->increment('computed'); usleep(300000); return 'x'; }, tags: ['t']);",
     );
@@ -113,8 +121,11 @@ fn a_value_is_computed_once_over_servers() {
 /// Another task runs while Redis is told.
 #[test]
 fn a_lock_that_ends_with_its_object_is_no_longer_found() {
-    let redis = Redis::start();
-    let server = started(&redis);
+    lock_ends_with_object(&Redis::start());
+}
+
+fn lock_ends_with_object(redis: &Redis) {
+    let server = started(redis);
     let code = "$lock = $cache->lock('l', 60); $weak = WeakReference::create($lock);
         [, $found] = Hearth\\parallel([function () use (&$lock) { $lock = null; }, fn () => $weak->get()?->isHeld()]);
         return [$found, $cache->lock('l', 60)?->isHeld()];";
@@ -143,7 +154,10 @@ fn other_requests_go_on_while_redis_is_waited_for() {
 
 #[test]
 fn redis_gone_and_back() {
-    let mut redis = Redis::start();
+    gone_and_back(Redis::start());
+}
+
+fn gone_and_back(mut redis: Redis) {
     let server = started(&redis);
     run(&server, "$cache->set('k', 1);");
     redis.kill();
@@ -231,8 +245,11 @@ fn asked(redis: &Redis, server: &Server, code: &str, expected: &str) -> (u64, u6
 /// Keys of a batch are asked for in one round trip, by the class and by each adapter.
 #[test]
 fn a_batch_is_one_round_trip() {
-    let redis = Redis::start();
-    let [a, b] = [(); 2].map(|()| with(&redis, "1").start().takes_connections());
+    batches(&Redis::start());
+}
+
+fn batches(redis: &Redis) {
+    let [a, b] = [(); 2].map(|()| with(redis, "1").start().takes_connections());
     until_redis(&a, "there");
     until_redis(&b, "there");
     let names = "$names = array_map(fn ($n) => \"k$n\", range(1, 50)); $values = array_combine($names, range(1, 50));";
@@ -253,15 +270,15 @@ fn a_batch_is_one_round_trip() {
         (&store, "return $store->putMany($values, 60);", "return array_sum($store->many($names));"),
     ] {
         let (write, read) = (format!("{begin} {write}"), format!("{begin} {read}"));
-        let (_, transactions) = asked(&redis, &a, &write, "true");
+        let (_, transactions) = asked(redis, &a, &write, "true");
         assert_eq!(transactions, 1, "{write}");
-        assert_eq!(asked(&redis, &b, &read, "1275"), (1, 0), "{read}");
-        assert_eq!(asked(&redis, &b, &read, "1275"), (0, 0), "{read}");
+        assert_eq!(asked(redis, &b, &read, "1275"), (1, 0), "{read}");
+        assert_eq!(asked(redis, &b, &read, "1275"), (0, 0), "{read}");
     }
     let delete = format!("{names} return $cache->deleteMultiple($names);");
-    assert_eq!(asked(&redis, &a, &delete, "50"), (1, 0));
+    assert_eq!(asked(redis, &a, &delete, "50"), (1, 0));
     let delete = format!("{pool} return $pool->deleteItems($names);");
-    assert_eq!(asked(&redis, &a, &delete, "true"), (1, 0));
+    assert_eq!(asked(redis, &a, &delete, "true"), (1, 0));
     let symfony = "require_once '/usr/share/php/Symfony/Contracts/Cache/autoload.php'; $symfony = new Hearth\\Cache\\SymfonyCache();";
     let tags = format!("{psr} {symfony} $tags = array_map(fn ($n) => \"t$n\", range(1, 50));");
     let invalidate = format!("{tags} return $symfony->invalidateTags($tags);");
@@ -307,12 +324,15 @@ fn a_batch_of_apcu_is_one_round_trip() {
 /// A miss is asked for once, whichever worker it was, until another server writes the key.
 #[test]
 fn a_miss_is_remembered_until_another_server_writes() {
-    let redis = Redis::start();
-    let [a, b] = [(); 2].map(|()| started(&redis));
+    misses(&Redis::start());
+}
+
+fn misses(redis: &Redis) {
+    let [a, b] = [(); 2].map(|()| started(redis));
     let miss = "for ($i = 0; $i < 20; $i++) { $value = $cache->get('none'); } return $value;";
-    assert_eq!(asked(&redis, &a, miss, "null"), (1, 0));
+    assert_eq!(asked(redis, &a, miss, "null"), (1, 0));
     for _ in 0..4 {
-        assert_eq!(asked(&redis, &a, miss, "null"), (0, 0));
+        assert_eq!(asked(redis, &a, miss, "null"), (0, 0));
     }
     run(&b, "$cache->set('none', 'now');");
     comes(&a, "return $cache->get('none');", "\"now\"");

@@ -1,7 +1,10 @@
 //! `hearth cache`: shows and changes the cache of a running server.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use supervisor::{CacheKey, CacheQuestion};
 
@@ -12,14 +15,16 @@ pub(crate) fn command() -> Command {
         Arg::new("key")
             .value_name("KEY")
             .required(true)
+            .value_parser(value_parser!(OsString))
             .help("As PHP code names it")
     };
     let value = Arg::new("value").value_name("VALUE").required(true);
     let ttl = Arg::new("ttl")
         .long("ttl")
         .value_name("SECONDS")
-        .value_parser(value_parser!(f64))
-        .help("After which it expires");
+        .allow_negative_numbers(true)
+        .value_parser(seconds)
+        .help("After which it expires; else it is kept for ever");
     let json = Arg::new("as-json")
         .long("as-json")
         .action(ArgAction::SetTrue)
@@ -63,6 +68,7 @@ fn namespace() -> Arg {
     Arg::new("namespace")
         .long("namespace")
         .value_name("NAME")
+        .value_parser(NonEmptyStringValueParser::new())
         .help("In this namespace")
 }
 
@@ -74,10 +80,18 @@ fn sessions() -> Arg {
         .help("End the sessions of all visitors instead (session.save_handler = hearth)")
 }
 
+fn seconds(text: &str) -> Result<f64, &'static str> {
+    let seconds = text.parse::<f64>().ok();
+    seconds
+        .filter(|seconds| *seconds > 0.0 && seconds.is_finite())
+        .ok_or("it is a number of seconds greater than 0")
+}
+
 fn key(given: &ArgMatches) -> CacheKey {
+    let name: OsString = given.get_one("key").cloned().unwrap_or_default();
     CacheKey {
         namespace: given.get_one("namespace").cloned(),
-        name: given.get_one("key").cloned().unwrap_or_default(),
+        name: name.into_vec(),
     }
 }
 
@@ -102,7 +116,9 @@ fn value(given: &ArgMatches) -> Result<serde_json::Value, String> {
     if !given.get_flag("as-json") {
         return Ok(text.into());
     }
-    serde_json::from_str(&text).map_err(|error| format!("{text:?} is no JSON: {error}"))
+    let begin: String = text.chars().take(80).collect();
+    let dots = if begin.len() < text.len() { "…" } else { "" };
+    serde_json::from_str(&text).map_err(|error| format!("{begin:?}{dots} is no JSON: {error}"))
 }
 
 pub(crate) fn ask(given: &ArgMatches) -> ExitCode {

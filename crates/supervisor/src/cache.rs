@@ -1,6 +1,6 @@
 //! `hearth cache`: questions about the cache that come through the control socket, and their answers.
 
-use cache::{Cache, Entry, Form, Refused, Write};
+use cache::{Cache, Form, Refused, Write};
 use cache_link::Tiered;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,7 +30,8 @@ pub enum CacheQuestion {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CacheKey {
     pub namespace: Option<String>,
-    pub name: String,
+    /// Any bytes.
+    pub name: Vec<u8>,
 }
 
 /// The prefix of the keys of a namespace, which is the name of its tag, too.
@@ -39,8 +40,15 @@ fn prefix(namespace: Option<&str>) -> String {
 }
 
 impl CacheKey {
-    fn bytes(&self) -> Vec<u8> {
-        (prefix(self.namespace.as_deref()) + &self.name).into_bytes()
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        if self.name.is_empty() {
+            return Err(told(Refused::Key));
+        }
+        Ok([prefix(self.namespace.as_deref()).as_bytes(), &self.name].concat())
+    }
+
+    fn shown(&self) -> String {
+        shown(&self.name)
     }
 }
 
@@ -64,8 +72,8 @@ pub(crate) fn answer(cache: Tiered<'_>, question: &CacheQuestion) -> Result<Stri
     match question {
         CacheQuestion::Get(key) => get(cache, key),
         CacheQuestion::Set { key, value, ttl } => set(cache, key, value, *ttl),
-        CacheQuestion::Delete(key) => match cache.delete(&key.bytes()).map_err(told)? {
-            true => Ok(format!("{} is deleted", key.name)),
+        CacheQuestion::Delete(key) => match cache.delete(&key.bytes()?).map_err(told)? {
+            true => Ok(format!("{} is deleted", key.shown())),
             false => Err(none(key)),
         },
         CacheQuestion::Clear(None) => {
@@ -89,12 +97,12 @@ pub(crate) fn answer(cache: Tiered<'_>, question: &CacheQuestion) -> Result<Stri
 fn none(key: &CacheKey) -> String {
     let of = key.namespace.as_deref();
     let of = of.map_or(String::new(), |name| format!(" in the namespace {name}"));
-    format!("there is no value with the key {}{of}", key.name)
+    format!("there is no value with the key {}{of}", key.shown())
 }
 
 fn get(cache: Tiered<'_>, key: &CacheKey) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let found = cache.read(&key.bytes(), &mut bytes).map_err(told)?;
+    let found = cache.read(&key.bytes()?, &mut bytes).map_err(told)?;
     let found = found.ok_or_else(|| none(key))?;
     cache::describe(found.form, found.int, &bytes).ok_or_else(|| "the bytes are no value".into())
 }
@@ -127,10 +135,10 @@ fn set(
             int: int.unwrap_or_default(),
             ttl,
             tags: &tags,
-            ..Write::plain(&key.bytes(), &bytes)
+            ..Write::plain(&key.bytes()?, &bytes)
         })
         .map_err(told)?;
-    Ok(format!("{} is written", key.name))
+    Ok(format!("{} is written", key.shown()))
 }
 
 /// Encodes a value in the form that `cache::describe` reads.
@@ -178,10 +186,14 @@ fn array_index(key: &str) -> Option<i64> {
         .filter(|index| index.to_string() == key)
 }
 
-/// The key as `namespace: key`, with characters escaped that a terminal would interpret.
-fn shown(entry: &Entry) -> String {
-    let text = String::from_utf8_lossy(&entry.key).replace('\0', ": ");
-    logging::escaped(&text).to_string()
+/// The key as `namespace: key`, with bytes that are no text as `\xff`, and characters escaped that a terminal would interpret.
+fn shown(key: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in key.utf8_chunks() {
+        text += &logging::escaped(&chunk.valid().replace('\0', ": "));
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    text
 }
 
 fn top(cache: &Cache, count: u32) -> Result<String, String> {
@@ -198,7 +210,7 @@ fn top(cache: &Cache, count: u32) -> Result<String, String> {
         text += &format!(
             "\n{:>9}  {reads:>5}  {left:>10}  {}",
             entry.size,
-            shown(&entry)
+            shown(&entry.key)
         );
     }
     Ok(text)
@@ -222,7 +234,7 @@ mod tests {
         let cache = Tiered::new(&memory, None);
         let key = |namespace: Option<&str>| CacheKey {
             namespace: namespace.map(str::to_owned),
-            name: "k".into(),
+            name: b"k\xff".to_vec(),
         };
         let write = |key, value| {
             answer(
@@ -250,7 +262,7 @@ mod tests {
                 .contains("no value")
         );
         let top = answer(cache, &CacheQuestion::Top(5)).unwrap();
-        assert!(top.contains("n: k"), "{top}");
+        assert!(top.contains(r"n: k\xff"), "{top}");
         answer(cache, &CacheQuestion::Clear(Some("n".into()))).unwrap();
         assert!(answer(cache, &CacheQuestion::Get(key(Some("n")))).is_err());
     }

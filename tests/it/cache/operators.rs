@@ -1,5 +1,9 @@
 //! `hearth cache`, `hearth status` and the metrics.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
 use super::workers;
 use crate::support::{admin, hearth, run};
 
@@ -81,6 +85,60 @@ fn operators_see_and_change_it() {
     assert_eq!(ask(&["clear", "app.php"]), done("the cache is empty"));
     assert_eq!(run(&server, "return $cache->get('t');"), "null");
     server.stop();
+}
+
+/// What is wrong with a question, and keys that are no text.
+#[test]
+fn mistakes_of_operators_are_told() {
+    let server = workers(1).start();
+    let ask = |words: &[&OsStr]| {
+        let mut command = Command::new(testkit::hearth());
+        command.arg("cache").args(words);
+        command
+            .env("XDG_RUNTIME_DIR", server.directory())
+            .current_dir(server.directory());
+        let output = command.output().expect("hearth starts");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).expect("text"))
+    };
+    let told = |words: &str| ask(&words.split(' ').map(OsStr::new).collect::<Vec<_>>());
+    for ttl in ["nan", "inf", "1e400", "0", "-5", "soon"] {
+        let (code, text) = told(&format!("set k v app.php --ttl {ttl}"));
+        assert!(
+            code == Some(2) && text.contains("a number of seconds greater than 0"),
+            "{text}"
+        );
+    }
+    let brackets = "[".repeat(10_000);
+    let (code, text) = told(&format!("set k {brackets} app.php --as-json"));
+    assert!(code == Some(2) && text.len() < 300, "{text}");
+    assert!(text.contains("[\"… is no JSON: recursion limit"), "{text}");
+    for question in ["get", "delete"] {
+        let (code, text) = ask(&[question, "", "app.php"].map(OsStr::new));
+        assert!(
+            code == Some(1) && text.contains("a key has 1 to 1024 bytes"),
+            "{text}"
+        );
+    }
+    assert_eq!(told("clear app.php --namespace=").0, Some(2));
+    let bytes = OsStr::from_bytes(b"k\xff\n");
+    let [app, value] = ["app.php", "v"].map(OsStr::new);
+    let done = |text: &str| (Some(0), format!("{text}\n"));
+    assert_eq!(
+        ask(&[OsStr::new("set"), bytes, value, app]),
+        done(r"k\xff\n is written")
+    );
+    assert_eq!(run(&server, r#"return $cache->get("k\xff\n");"#), "\"v\"");
+    assert!(told("top app.php").1.contains(r"k\xff\n"));
+    assert_eq!(
+        ask(&[OsStr::new("delete"), bytes, app]),
+        done(r"k\xff\n is deleted")
+    );
+    server.stop();
+}
+
+#[test]
+fn a_server_without_a_cache_says_so() {
     let none = workers(1).args(["--cache-size", "0"]).start();
     let output = hearth(&none, &["cache", "stats", "app.php"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("cache.size is 0"));

@@ -147,11 +147,28 @@ bool hearth_cache_tags_of(const hearth_cache_object *self, HashTable *names, uin
 	return true;
 }
 
+zend_string *hearth_cache_key_shown(hearth_str key)
+{
+	smart_str shown = {0};
+
+	for (size_t i = 0; i < key.len; i++) {
+		if (key.ptr[i] == '\0') {
+			smart_str_appends(&shown, ": ");
+		} else {
+			smart_str_appendc(&shown, key.ptr[i]);
+		}
+	}
+	return smart_str_extract(&shown);
+}
+
 bool hearth_cache_forget(hearth_str key, zend_string *why)
 {
 	if (!EG(exception)) {
+		zend_string *shown = hearth_cache_key_shown(key);
+
 		hearth_log(HEARTH_LOG_WARNING, "a value of the cache cannot be read any more and was deleted: its class is gone or has "
-			"changed key=%.*s error=%s", (int) key.len, key.ptr, why ? ZSTR_VAL(why) : "");
+			"changed key=%s%s%s", ZSTR_VAL(shown), why ? " error=" : "", why ? ZSTR_VAL(why) : "");
+		zend_string_release(shown);
 		hearth_on_cache_delete(key);
 	}
 	if (why) {

@@ -81,6 +81,8 @@ bool hearth_cache_keys_add(hearth_cache_keys *keys, const hearth_cache_object *s
 void hearth_cache_keys_end(hearth_cache_keys *keys);
 /* Of each, whether there was one. */
 void hearth_cache_delete_many(const hearth_cache_keys *keys, bool *deleted);
+/* A new string for the log: `namespace: key`. */
+zend_string *hearth_cache_key_shown(hearth_str key);
 /*
  * What can no longer be read is gone, so that it is made again. It stays where an exception is under way: that is not about the value.
  * Always false. Takes `why`, which may be NULL.

@@ -71,8 +71,11 @@ static void store(computation *of, zval *value)
 	}
 	outcome = hearth_on_cache_write(&write);
 	if (outcome == HEARTH_CACHE_TOO_LARGE) {
+		zend_string *shown = hearth_cache_key_shown(key_of(of));
+
 		hearth_log(HEARTH_LOG_WARNING, "a value of Hearth\\Cache::remember() is not kept: it takes %zu bytes, and one entry at most %zu, "
-			"half of cache.size key=%.*s", write.bytes.len, hearth_on_cache_largest(), (int) of->key.len, of->key.ptr);
+			"half of cache.size key=%s", write.bytes.len, hearth_on_cache_largest(), ZSTR_VAL(shown));
+		zend_string_release(shown);
 	}
 	hearth_cache_encoded_free(&encoded);
 }

@@ -1,9 +1,9 @@
-//! Memory for requests and answers that is used again.
+//! Buffers for requests and responses, reused within a thread.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-/// How many are kept, and the bytes of each.
+/// Unused buffers that a thread keeps, and the largest capacity of each in bytes.
 const MOST: usize = 64;
 const BYTES: usize = 4 * 1024;
 
@@ -11,12 +11,12 @@ thread_local! {
     static FREE_LIST: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Bytes in memory that the next one gets.
+/// A byte vector whose memory the next buffer reuses.
 #[derive(Default)]
 pub(crate) struct Buffer(Vec<u8>);
 
 impl Buffer {
-    /// Without bytes.
+    /// Returns an empty buffer.
     pub(crate) fn new() -> Buffer {
         let used = FREE_LIST.with_borrow_mut(Vec::pop);
         Buffer(used.unwrap_or_default())
@@ -44,7 +44,7 @@ impl Drop for Buffer {
             return;
         }
         bytes.clear();
-        // Without a list, at the end of the thread, it is simply freed.
+        // At the end of the thread the list is gone; the buffer is simply freed.
         let _ = FREE_LIST.try_with(|list| {
             let mut list = list.borrow_mut();
             if list.len() < MOST {

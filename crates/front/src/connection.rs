@@ -1,4 +1,4 @@
-//! The front as the server of its clients: what they ask goes to a worker.
+//! The front as the [`Handler`] of clients' connections: each request goes to a worker.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -14,11 +14,11 @@ use crate::process::Front;
 use crate::proxy;
 use crate::response::{self, ResponseBody};
 
-/// A client as workers and the access log have it.
+/// A client's addresses, in the forms that workers and the access log use.
 #[derive(Clone)]
 pub(crate) struct Client {
     socket: Option<SocketAddr>,
-    /// [`Endpoints::pack`]
+    /// The addresses of the connection as [`Endpoints::pack`] writes them.
     pub(crate) endpoints: Rc<[u8]>,
     address: Rc<str>,
 }
@@ -59,7 +59,7 @@ impl Handler for Front {
 
     fn accepted(self: &Rc<Self>, connection: OwnedFd) {
         let _admission = self.thread.admission();
-        // If that fails, the client has hung up meanwhile.
+        // An error means that the client has hung up meanwhile.
         let _ = server::accept::serve(self, connection, ());
     }
 
@@ -86,7 +86,7 @@ impl Handler for Front {
 }
 
 impl Front {
-    /// An answer of our own, for the log, not too often.
+    /// Returns the front's own response to a request that it refuses, and logs the refusal (rate-limited).
     pub(crate) fn refuse(
         &self,
         status: u16,

@@ -1,7 +1,7 @@
 //! Balanced dispatch: posts requests to the queue that workers claim from, and takes their responses from it.
 //!
-//! The front gives no request to a certain worker: an idle worker claims the oldest request (the crate `relay`). The front
-//! decides how many workers to wake ([`wakeup`]).
+//! The front assigns no request to a worker: an idle worker claims the oldest request (the crate `relay`). The front decides
+//! how many workers to wake ([`wakeup`]).
 
 mod completions;
 mod queue;
@@ -51,7 +51,7 @@ pub(crate) struct Workers {
     timer: AsyncFd<OwnedFd>,
     /// When the timer was set, and for how long.
     timed: Cell<Option<(Instant, Duration)>>,
-    /// How often in a row the timer has fired in vain.
+    /// How often in a row the timer has fired while requests were still unclaimed.
     escalation: Cell<u32>,
     /// Processors of this machine: so many workers can compute at the same time.
     parallel: usize,
@@ -63,13 +63,13 @@ pub(crate) struct Workers {
     known: RefCell<HashMap<u64, Rc<Worker>>>,
     /// The same workers by their consumer.
     consumers: RefCell<Vec<Option<Rc<Worker>>>>,
-    /// By slot.
+    /// Pending requests by slot.
     pending_requests: RefCell<Vec<Option<Rc<PendingRequest>>>>,
     /// Holds responses until they are sent.
     answers: RefCell<BytesMut>,
     /// Requests that are posted and not claimed.
     unclaimed: Cell<usize>,
-    /// Those of them that do not count as waiting, because a worker was idle when they were posted.
+    /// Unclaimed requests that do not count as waiting, because a worker was idle when they were posted.
     uncounted: Cell<usize>,
     /// Requests that wait for a slot.
     slots: Rc<WaitQueue<Reserved>>,

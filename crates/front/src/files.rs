@@ -1,4 +1,4 @@
-//! Files, which need no worker.
+//! Static files, which the front sends without a worker.
 
 use std::io;
 
@@ -8,14 +8,15 @@ use site::{PublicFolder, Site};
 
 use crate::response::{ResponseBody, plain};
 
-/// Those of a classic site, or of an app that stays in memory.
+/// The files of a classic site, or those in the public folder of a resident app.
 pub(crate) enum Files {
     Site(Site),
     Public(PublicFolder),
 }
 
 impl Files {
-    /// Look at them now: links in a path are resolved once, so that a release stays what it was until the reload.
+    /// Opens the app's files. Symbolic links in the path are resolved once, now, so that a release stays the same until the
+    /// reload.
     pub(crate) fn of_app(settings: &Settings) -> io::Result<Option<Files>> {
         match settings.mode {
             Mode::Classic => {
@@ -26,8 +27,8 @@ impl Files {
         }
     }
 
-    /// The answer to a request that names a file. In a classic site everything else, refusals too, is the workers': they
-    /// decide by the same code.
+    /// Returns the response to a request that names a file. In a classic site all other requests, also those to be refused,
+    /// go to the workers, which decide by the same code.
     pub(crate) fn answer(&self, head: &RequestHead) -> Option<Response<ResponseBody>> {
         let found = match self {
             Files::Site(site) => {

@@ -1,10 +1,10 @@
-//! What is passed on of a message, and what belongs to one connection only (RFC 9110, section 7.6.1).
+//! End-to-end and hop-by-hop header fields (RFC 9110, section 7.6.1).
 
 use http1::{Fields, RequestHead};
 
-/// What is between us and the other end of this connection only.
+/// Whether a field is hop-by-hop: it belongs to one connection only.
 fn is_hop(name: &[u8]) -> bool {
-    // Most names have another length than all of these.
+    // Most field names differ from all of these in length.
     let hops: &[&[u8]] = match name.len() {
         2 => &[b"te"],
         7 => &[b"trailer", b"upgrade"],
@@ -16,7 +16,7 @@ fn is_hop(name: &[u8]) -> bool {
     hops.iter().any(|hop| name.eq_ignore_ascii_case(hop))
 }
 
-/// Make a client's head ours: for a body of this length, if it has one.
+/// Removes the hop-by-hop fields from a client's request. If its body was chunked, sets `Content-Length` to `body` bytes.
 pub(crate) fn request(head: &mut RequestHead, body: Option<u64>) {
     let named = named(&head.fields);
     let was_coded = head.fields.contains("Transfer-Encoding");
@@ -35,7 +35,7 @@ fn is(name: &[u8], other: &str) -> bool {
     name.eq_ignore_ascii_case(other.as_bytes())
 }
 
-/// Fields that `Connection` names. What the message cannot do without is not up to the other end.
+/// Returns the further hop-by-hop fields that `Connection` names, except those that the client must not remove.
 fn named(fields: &Fields) -> Vec<Vec<u8>> {
     let lists = fields.get_all("Connection");
     let tokens = lists.flat_map(|list| list.split(|byte| *byte == b','));
@@ -44,7 +44,8 @@ fn named(fields: &Fields) -> Vec<Vec<u8>> {
     tokens.filter(is_theirs).map(<[u8]>::to_vec).collect()
 }
 
-/// A proxy may pass on its client's Connection, which must not take the proxy's own word away.
+/// Whether a field stays although `Connection` names it. A proxy may forward its client's `Connection`, which must not
+/// remove the fields that the proxy itself has added.
 fn is_ours(name: &[u8]) -> bool {
     let is_forwarded = name.get(..9).is_some_and(|begin| {
         begin.eq_ignore_ascii_case(b"forwarded") || begin.eq_ignore_ascii_case(b"x-forward")
@@ -52,7 +53,7 @@ fn is_ours(name: &[u8]) -> bool {
     is_forwarded || is(name, "Host") || is(name, "Content-Length")
 }
 
-/// Make a worker's fields the client's.
+/// Removes the hop-by-hop fields from a worker's response. If `closes`, adds `Connection: close`.
 pub(crate) fn response(fields: &mut Fields, closes: bool) {
     fields.retain(|name, _| !is_hop(name));
     if closes {
@@ -60,7 +61,7 @@ pub(crate) fn response(fields: &mut Fields, closes: bool) {
     }
 }
 
-/// Whether a request may be given to a second worker when the first has died with it.
+/// Whether a request may be retried on a second worker when the first has died with it: its method is idempotent.
 pub(crate) fn is_repeatable(method: &[u8]) -> bool {
     matches!(
         method,

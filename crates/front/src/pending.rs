@@ -1,4 +1,4 @@
-//! A request that was posted, until its worker has done with it.
+//! A request between its post and its end: its state, and the future of its response.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -16,18 +16,19 @@ use server::access::Spent;
 use crate::dispatch::Workers;
 use crate::response_spool::{Broken, ResponseSpool};
 
-/// One of them.
+/// A request that was posted and is not finished.
 pub(crate) struct PendingRequest {
     pub(crate) key: RequestKey,
-    /// What its worker may ask for.
+    /// Files with the parts of the request that did not fit in its slot; the worker asks for them.
     pub(crate) files: Vec<Rc<Spool>>,
     pub(crate) posted: Instant,
-    /// It is counted as waiting: no worker was idle when it was posted, or another thread's request took that worker.
+    /// Whether the request counts as waiting: no worker was idle when it was posted, or another thread's request took that
+    /// worker.
     waits: Cell<bool>,
     claimed: Cell<bool>,
-    /// Its worker has done with it.
+    /// Whether the worker has ended the request.
     pub(crate) has_ended: Cell<bool>,
-    /// Where its time went, if that is wanted.
+    /// Where the time of the request went, if the access log shows it.
     pub(crate) spent: Cell<Spent>,
     state: RefCell<State>,
     spool: RefCell<Option<Rc<ResponseSpool>>>,
@@ -36,19 +37,20 @@ pub(crate) struct PendingRequest {
 
 enum State {
     Open,
-    /// A long head comes through the stream: this is there, so much of it is missing.
+    /// A head that does not fit in the slot comes through the stream: the bytes received, and the number of bytes missing.
     Heading(Vec<u8>, usize),
     Done(Outcome),
     Taken,
 }
 
-/// What became of it.
+/// How a posted request ended.
 pub(crate) enum Outcome {
-    /// An [`ResponseFrame::Head`], and where the rest comes from if its body is a stream.
+    /// The bytes of a [`ResponseFrame::Head`], and the spool of its body if that is a stream.
     Answer(Bytes, Option<Rc<ResponseSpool>>),
-    /// Its worker is gone, so long after it had claimed it.
+    /// The worker exited, this long after it had claimed the request. Zero if the worker ended the request without a
+    /// response; [`Duration::MAX`] if the response is invalid or incomplete.
     Lost(Duration),
-    /// No worker has claimed it in time.
+    /// No worker claimed the request in time.
     Expired,
 }
 
@@ -68,39 +70,40 @@ impl PendingRequest {
         }
     }
 
-    /// It waits for no worker any more; true the first time.
+    /// Marks the request as no longer waiting for a worker; returns true the first time.
     pub(crate) fn claim(&self) -> bool {
         !self.claimed.replace(true)
     }
 
-    /// It has to wait for a worker, or had to.
+    /// Whether the request has to wait for a worker, or had to.
     pub(crate) fn waits(&self) -> bool {
         self.waits.get()
     }
 
-    /// The worker that it was posted for has taken something else; true the first time.
+    /// Counts the request as waiting if no worker has claimed it after `time`: its idle worker has claimed another request.
+    /// Returns true the first time.
     pub(crate) fn is_overlooked(&self, time: Duration) -> bool {
         !self.waits.get() && self.waits_for(time) && !self.waits.replace(true)
     }
 
-    /// How long it had to wait, if it had to.
+    /// Returns how long the request has waited; `None` if it did not have to wait.
     pub(crate) fn waited(&self) -> Option<Duration> {
         self.waits.get().then(|| self.posted.elapsed())
     }
 
-    /// Nothing has come yet.
+    /// Whether no part of the response has come yet.
     pub(crate) fn is_open(&self) -> bool {
         matches!(*self.state.borrow(), State::Open)
     }
 
-    /// More of its answer is to come through the stream.
+    /// Whether more of the response is to come through the stream.
     pub(crate) fn is_streaming(&self) -> bool {
         let spool = self.spool.borrow();
         let is_heading = matches!(*self.state.borrow(), State::Heading(..));
         is_heading || spool.as_ref().is_some_and(|spool| !spool.is_over())
     }
 
-    /// This stands in the slot.
+    /// Takes the response frame from the slot.
     pub(crate) fn answered(&self, bytes: Bytes) {
         match ResponseFrame::parse(&bytes) {
             Some(ResponseFrame::Long(length)) => {
@@ -126,7 +129,7 @@ impl PendingRequest {
         }
     }
 
-    /// No worker gets it any more.
+    /// Notes that the request has spent all of its time in the queue: no worker gets it any more.
     pub(crate) fn has_only_waited(&self) {
         self.spent.set(Spent {
             queue: self.posted.elapsed(),
@@ -134,25 +137,25 @@ impl PendingRequest {
         });
     }
 
-    /// It has waited for a worker for as long as it may.
+    /// Ends the request, which has waited for a worker for as long as it may.
     pub(crate) fn expire(&self) {
         self.has_only_waited();
         self.settle(Outcome::Expired);
     }
 
-    /// It waits for a worker for longer than this.
+    /// Whether the request has waited for a worker for `time` or longer, and still waits.
     pub(crate) fn waits_for(&self, time: Duration) -> bool {
         !self.claimed.get() && self.posted.elapsed() >= time
     }
 
-    /// Its worker is gone, or has done with it without an answer.
+    /// Ends the request unless its response has come: the worker has exited, or has ended the request without a response.
     pub(crate) fn lost(&self, after: Duration) {
         if matches!(*self.state.borrow(), State::Open | State::Heading(..)) {
             self.settle(Outcome::Lost(after));
         }
     }
 
-    /// A piece has come through the stream.
+    /// Takes a piece of the response that has come through the stream.
     pub(crate) fn push(&self, mut piece: Bytes) {
         let mut state = self.state.borrow_mut();
         if let State::Heading(head, missing) = &mut *state {
@@ -173,7 +176,7 @@ impl PendingRequest {
         }
     }
 
-    /// Nothing more comes through the stream.
+    /// Marks the end of the response's stream.
     pub(crate) fn end_stream(&self, how: Result<(), Broken>) {
         if matches!(*self.state.borrow(), State::Heading(..)) {
             self.settle(Outcome::Lost(Duration::MAX));
@@ -183,13 +186,13 @@ impl PendingRequest {
         }
     }
 
-    /// What of its answer the client has not read is as much as may be.
+    /// Whether the spool is full of what the client has not read.
     pub(crate) fn is_full(&self) -> bool {
         let spool = self.spool.borrow();
         spool.as_ref().is_some_and(|spool| spool.is_full())
     }
 
-    /// Until there is room for more of its answer, or its client has left.
+    /// Waits until the spool has room for more of the response, or the client has left.
     pub(crate) async fn room(&self) {
         let spool = self.spool.borrow().clone();
         if let Some(spool) = spool {
@@ -198,11 +201,11 @@ impl PendingRequest {
     }
 }
 
-/// Of the task that waits; dropped before the answer, none does.
+/// The future of a response. Dropping it before the response is complete means that no task waits for it any more.
 pub(crate) struct ResponseFuture {
     pub(crate) workers: Rc<Workers>,
     pub(crate) pending: Rc<PendingRequest>,
-    /// All that was to come has come.
+    /// Whether as much of the body was sent as the head announces.
     pub(crate) is_done: Cell<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! A thread of the process, most often the only one: what the supervisor tells it, what it accepts, and its end.
+//! The front process, and one thread of it, most often the only one: start, messages from the supervisor, drain.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write as _};
@@ -24,21 +24,21 @@ use crate::response::ResponseBody;
 use crate::shared::Thread;
 use crate::{threads, tick};
 
-/// How long it goes on when the supervisor has gone without a word.
+/// Seconds to drain when the supervisor has exited without sending `Drain`.
 const ORPHANED: f64 = 30.0;
 
-/// Everything a thread needs.
+/// Everything a thread needs to start.
 pub(crate) struct Start {
-    /// What it is told.
+    /// The channel from which the thread receives its messages.
     pub(crate) channel: Channel,
-    /// Where it says something itself; `None`: there too.
+    /// The channel to the supervisor; `None` if that is `channel`.
     pub(crate) supervisor: Option<Channel>,
     pub(crate) settings: FrontSettings,
     pub(crate) board: OwnedFd,
     pub(crate) thread: Thread,
 }
 
-/// The state of this thread.
+/// The state of one thread of the front.
 pub(crate) struct Front {
     pub(crate) thread: Thread,
     pub(crate) workers: Rc<Workers>,
@@ -51,8 +51,8 @@ pub(crate) struct Front {
     draining: Cell<bool>,
 }
 
-/// Be the front of the supervisor at the other end of standard input, until it says to drain or is gone. `build` is the build id of
-/// this program.
+/// Runs the front for the supervisor at the other end of standard input, until that sends `Drain` or exits. `build` is the
+/// build id of this program.
 pub fn main(build: &str) -> ExitCode {
     logging::set_process("front");
     let _ = rustix::thread::set_name(c"hearth-front");
@@ -74,7 +74,7 @@ pub fn main(build: &str) -> ExitCode {
     }
 }
 
-/// Standard input is no channel of a supervisor's.
+/// Reports that standard input is not a channel to a supervisor.
 fn misused() -> ExitCode {
     let _ = writeln!(
         io::stderr(),
@@ -139,7 +139,7 @@ pub(crate) fn run(start: Start) -> Result<(), String> {
 }
 
 thread_local! {
-    /// For what happens between two tasks.
+    /// This thread's workers, for the runtime's park and unpark hooks, which run outside tasks.
     static WORKERS: RefCell<Option<Rc<Workers>>> = const { RefCell::new(None) };
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// These come to every process of a group or a unit; the supervisor says on the channel when to leave.
+/// Makes the process ignore signals that all processes of a group or a unit get; the supervisor sends `Drain` instead.
 fn pass_over_signals() -> io::Result<()> {
     for kind in [
         SignalKind::terminate(),
@@ -162,7 +162,7 @@ fn pass_over_signals() -> io::Result<()> {
         SignalKind::hangup(),
         SignalKind::user_defined1(),
     ] {
-        // Its handler stays when it is dropped.
+        // The signal handler stays installed when its listener is dropped.
         drop(signal(kind)?);
     }
     Ok(())
@@ -234,18 +234,18 @@ impl Front {
         self.files.replace(files.map(Rc::new));
     }
 
-    /// What needs no worker.
+    /// Returns the files that the front sends without a worker.
     pub(crate) fn files(&self) -> Option<Rc<Files>> {
         self.files.borrow().clone()
     }
 
-    /// An answer of our own goes out.
+    /// Counts a response of the front's own.
     pub(crate) fn answered(&self, response: Response<ResponseBody>) -> Response<ResponseBody> {
         self.http.board.answered(response.head.status);
         response
     }
 
-    /// If the supervisor does not listen, there is no other.
+    /// Sends a message to the supervisor. An error is ignored, because there is no other process to tell.
     pub(crate) fn say(&self, message: &FromFront) {
         let supervisor = self.supervisor.as_ref();
         let supervisor = supervisor.unwrap_or(self.channel.get_ref());
@@ -254,7 +254,7 @@ impl Front {
 
     // ---- the supervisor ----
 
-    /// Do as told; the deadline in seconds once that is to drain.
+    /// Handles messages from the supervisor until `Drain`, and returns its deadline in seconds.
     async fn until_told(self: &Rc<Self>) -> Result<f64, String> {
         loop {
             let received = channel::receive::<ToFront>(&self.channel)
@@ -280,7 +280,7 @@ impl Front {
         }
     }
 
-    /// Accept on these too.
+    /// Accepts connections from these sockets too.
     fn listen(self: &Rc<Self>, sockets: Vec<OwnedFd>) -> std::io::Result<()> {
         let mut sockets = sockets.into_iter();
         sockets.try_for_each(|socket| server::accept::listen(self, socket))
@@ -290,7 +290,7 @@ impl Front {
         self.draining.get()
     }
 
-    /// Finish what clients have asked for.
+    /// Finishes the requests of open connections; after `deadline` seconds, cuts off the connections that are still open.
     async fn drain(&self, deadline: f64) {
         self.http.stop_listening();
         self.draining.set(true);

@@ -1,4 +1,4 @@
-//! One request: take it whole, have it answered, pass the answer on.
+//! Proxies one request: receives it whole, has a worker answer it, and passes the response on.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,12 +19,12 @@ use crate::process::Front;
 use crate::response::{self, ResponseBody, plain};
 use crate::upload::{self, Upload};
 
-/// A request that ran for longer than this when its worker died is not given to another: it may well be the reason.
+/// A request that ran for longer than this when its worker died is not retried: it may well be the reason.
 const REPEATABLE: Duration = Duration::from_secs(5);
-/// Bytes of a frame beside head and body.
+/// Bytes reserved in a frame for all but head and body.
 const FRAME: usize = 256;
 
-/// The answer to a request.
+/// Answers a request.
 pub(crate) async fn answer(
     front: Rc<Front>,
     request: Request<Front>,
@@ -41,7 +41,7 @@ pub(crate) async fn answer(
     response
 }
 
-/// A worker's answer, or one of our own as the error.
+/// Returns a worker's response; the error is a response of the front's own.
 async fn passed_on(
     front: &Rc<Front>,
     request: &Request<Front>,
@@ -90,16 +90,16 @@ fn malformed(
     refused
 }
 
-/// Bytes of its body, as its head says.
+/// Returns the length of the body in bytes as the head announces it, else 0.
 fn announced(head: &RequestHead) -> u64 {
     let length = head.fields.text("Content-Length");
     length.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// A request as workers get it.
+/// A request as workers receive it.
 struct Frame {
     bytes: Buffer,
-    /// What of it did not fit.
+    /// Files with the parts that did not fit in `bytes`.
     files: Vec<Rc<Spool>>,
 }
 
@@ -135,7 +135,7 @@ impl Frame {
     }
 }
 
-/// In the frame if there is room beside the bytes that are `used`, else in a file.
+/// Puts the body in the frame if it fits beside the `used` bytes, else in a file.
 fn body<'u>(
     upload: &'u Upload,
     used: usize,
@@ -155,7 +155,7 @@ fn body<'u>(
     })
 }
 
-/// Give it to workers until one has answered.
+/// Posts the request, retries it at most once if its worker dies, and returns the response.
 async fn give(
     front: &Rc<Front>,
     is_repeatable: bool,

@@ -1,7 +1,7 @@
 //! A response on its way from a worker to a client.
 //!
-//! A small one has come whole, and its worker is free. The rest of a large one is taken from the worker into a [`ResponseSpool`],
-//! as fast as the worker gives it.
+//! A small response has come whole, and its worker is free. The rest of a large response is read from the worker into a
+//! [`ResponseSpool`], as fast as the worker sends it.
 
 use std::io;
 use std::rc::Rc;
@@ -16,17 +16,17 @@ use crate::headers;
 use crate::pending::ResponseFuture;
 use crate::response_spool::{Broken, ResponseSpool};
 
-/// What a client gets.
+/// The body of a response to a client.
 pub(crate) enum ResponseBody {
     Whole(Option<Bytes>),
     SpooledBody(SpooledBody),
     File(FileBody),
 }
 
-/// The reading end of a spool. Dropped before its end, it aborts the request.
+/// The reading end of a spool. Dropping it before its end aborts the request.
 pub(crate) struct SpooledBody {
     spool: Rc<ResponseSpool>,
-    /// What is still to come, if that is known.
+    /// Bytes that are still to come, if that is known.
     left: Option<u64>,
     waiting: ResponseFuture,
 }
@@ -51,7 +51,7 @@ impl Drop for SpooledBody {
     }
 }
 
-/// An answer of our own.
+/// Returns a plain-text response of the front's own.
 pub(crate) fn plain(status: u16, text: &'static str) -> Response<ResponseBody> {
     let body = ResponseBody::Whole(Some(Bytes::from_static(text.as_bytes())));
     let mut response = Response::new(status, body);
@@ -60,7 +60,7 @@ pub(crate) fn plain(status: u16, text: &'static str) -> Response<ResponseBody> {
     response
 }
 
-/// The worker's answer; `None` if it is none.
+/// Makes the client's response from a worker's response frame; `None` if that is invalid.
 pub(crate) fn pass_on(
     answer: &Bytes,
     spool: Option<Rc<ResponseSpool>>,

@@ -1,5 +1,5 @@
-//! What a worker has answered and its client has not read yet: in memory while it is little, then in a file without a
-//! name, so that a client that reads slowly holds no worker.
+//! Keeps the part of a response that its client has not read yet: in memory while it is small, then in an unnamed file, so
+//! that a client that reads slowly holds no worker.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -10,21 +10,21 @@ use http1::Spool;
 
 use crate::upload::read_piece;
 
-/// More than this goes to a file.
+/// Bytes that are kept in memory; what exceeds them goes to a file.
 const MEMORY: usize = 64 << 10;
-/// More than this is not taken from the worker before the client has read some: a response without end would fill the
-/// disk.
+/// Bytes in the file at which the worker has to pause until the client has read all of them: an endless response would fill
+/// the disk.
 const MOST: u64 = 1 << 30;
 
 /// The worker's response broke off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Broken;
 
-/// Between the task that takes a response from its worker and the connection that writes it.
+/// The buffer between the task that reads a response from its worker and the connection that writes it.
 #[derive(Default)]
 pub(crate) struct ResponseSpool {
     kept: RefCell<Kept>,
-    /// The client has gone.
+    /// Whether the client has left.
     abandoned: Cell<bool>,
     reader: RefCell<Option<Waker>>,
     writer: RefCell<Option<Waker>>,
@@ -34,10 +34,10 @@ pub(crate) struct ResponseSpool {
 struct Kept {
     memory: VecDeque<Bytes>,
     bytes: usize,
-    /// What came after that: this part of the file.
+    /// The bytes that follow those in memory: the range `in_file` of this file.
     file: Option<Spool>,
     in_file: std::ops::Range<u64>,
-    /// There is no room on the disk.
+    /// Whether the file cannot be used: the disk is full, or the limit `http.max_spool` is reached.
     no_file: bool,
     end: Option<Result<(), Broken>>,
 }
@@ -51,7 +51,7 @@ impl Kept {
         }
     }
 
-    /// To the file; false if there can be none and nothing is in it.
+    /// Appends to the file; returns false if that fails and the file contains no unread bytes.
     fn append(&mut self, piece: &[u8]) -> bool {
         if self.file.is_none() {
             self.file = Spool::create().ok();
@@ -87,7 +87,7 @@ impl Kept {
         self.in_file.start += piece.len() as u64;
         if self.in_file.is_empty() {
             self.in_file = 0..0;
-            // Of no more use if that fails: then nothing more fits.
+            // A file that cannot be truncated is not used again: nothing more would fit.
             self.no_file |= file.clear().is_err();
         }
         Some(Ok(piece))
@@ -96,7 +96,7 @@ impl Kept {
     fn is_full(&self) -> bool {
         self.in_file.end >= MOST
             || self.no_file && self.bytes >= MEMORY
-            // Half of an answer in a file cannot go on in memory.
+            // A response that is partly in the file cannot continue in memory.
             || !self.in_file.is_empty() && !Spool::has_room()
     }
 }
@@ -110,24 +110,24 @@ impl ResponseSpool {
         wake(&self.reader);
     }
 
-    /// No more is to come for now.
+    /// Whether the worker has to pause the response for now.
     pub(crate) fn is_full(&self) -> bool {
         !self.abandoned.get() && self.kept.borrow().is_full()
     }
 
-    /// Nothing more comes.
+    /// Marks the end of the response.
     pub(crate) fn end(&self, how: Result<(), Broken>) {
         self.kept.borrow_mut().end.get_or_insert(how);
         wake(&self.reader);
     }
 
-    /// The response has no reader any more.
+    /// Marks the response as having no reader any more.
     pub(crate) fn abandon(&self) {
         self.abandoned.set(true);
         wake(&self.writer);
     }
 
-    /// Ready when there is room, or no client reads any more.
+    /// Polls until the spool has room, or the client has left.
     pub(crate) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
         keep(&self.writer, context);
         match self.is_full() {
@@ -158,7 +158,7 @@ impl ResponseSpool {
         }
     }
 
-    /// Nothing more comes.
+    /// Whether the response has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.kept.borrow().end.is_some()
     }

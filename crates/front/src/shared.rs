@@ -1,4 +1,4 @@
-//! What the threads of the front have in common: limits hold for all of them together.
+//! State that the threads of the front share: limits hold for all threads together.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use http1::OpenConnections;
 
-/// One for the process.
+/// The shared state, one for the process.
 struct Shared {
     connections: Arc<OpenConnections>,
     admission: Mutex<()>,
@@ -17,17 +17,17 @@ struct Shared {
     filled: AtomicU64,
 }
 
-/// What the others know of a thread; on a cache line of its own.
+/// What other threads read of a thread; on a cache line of its own.
 #[derive(Default)]
 #[repr(align(64))]
 struct Published {
-    /// Its requests that wait for a worker, as of its last look.
+    /// Requests of the thread that wait for a worker, as it published last.
     waiting: AtomicUsize,
-    /// Another thread has no room for a connection: idle ones of this one are to end.
+    /// Whether the thread is to end idle connections, because another thread has no room for a new one.
     is_to_end_idle: AtomicBool,
 }
 
-/// One thread's view.
+/// One thread's view of the shared state.
 #[derive(Clone)]
 pub(crate) struct Thread {
     index: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// All of them.
+    /// Returns the views of all threads.
     pub(crate) fn all(number: u32) -> Vec<Thread> {
         let shared = Arc::new(Shared {
             connections: Arc::default(),
@@ -52,7 +52,7 @@ impl Thread {
         (0..number).map(thread).collect()
     }
 
-    /// From 0 on.
+    /// Returns the number of this thread, from 0.
     pub(crate) fn index(&self) -> u32 {
         self.index
     }
@@ -61,7 +61,7 @@ impl Thread {
         self.shared.published.len() as u32
     }
 
-    /// This thread accepts; true if that makes all of them.
+    /// Notes that this thread is ready; returns true if all threads are.
     pub(crate) fn is_last_ready(&self) -> bool {
         self.shared.ready.fetch_add(1, Ordering::Relaxed) + 1 == self.number()
     }
@@ -70,13 +70,13 @@ impl Thread {
         Arc::clone(&self.shared.connections)
     }
 
-    /// Held from the look at how many connections there are until one more is counted.
+    /// Locks admission; held from reading the number of connections until the new one is counted.
     pub(crate) fn admission(&self) -> MutexGuard<'_, ()> {
         let admission = self.shared.admission.lock();
         admission.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of requests of this thread that wait for a worker.
+    /// Publishes the number of requests of this thread that wait for a worker.
     pub(crate) fn set_waiting(&self, requests: usize) {
         let published = &self.shared.published[self.index as usize];
         published.waiting.store(requests, Ordering::Relaxed);
@@ -88,13 +88,13 @@ impl Thread {
         others.map(|(_, published)| published)
     }
 
-    /// How many wait in other threads.
+    /// Returns how many requests wait in other threads.
     pub(crate) fn waiting_elsewhere(&self) -> usize {
         let waiting = |other: &Published| other.waiting.load(Ordering::Relaxed);
         self.others().map(waiting).sum()
     }
 
-    /// A request of this thread waits from now on.
+    /// Notes that a request of this thread waits since `now`.
     pub(crate) fn queue_filled(&self, now: Instant) {
         let filled = &self.shared.filled;
         if filled.load(Ordering::Relaxed) == 0 {
@@ -104,14 +104,14 @@ impl Thread {
         }
     }
 
-    /// None of this thread does: if that holds for all, the queue is empty.
+    /// Notes that no request of this thread waits; if that holds for all threads, the queue is empty.
     pub(crate) fn queue_emptied(&self) {
         if self.waiting_elsewhere() == 0 {
             self.shared.filled.store(0, Ordering::Relaxed);
         }
     }
 
-    /// For how long some request has waited at any time.
+    /// Returns for how long the queue has not been empty; `None` if it is empty.
     pub(crate) fn queue_filled_for(&self) -> Option<Duration> {
         match self.shared.filled.load(Ordering::Relaxed) {
             0 => None,
@@ -124,13 +124,14 @@ impl Thread {
         }
     }
 
-    /// There is no room for one more connection here, and none that is idle: the other threads' clocks end some of theirs.
+    /// Asks the other threads to end idle connections at their next tick: this thread has no room for a new connection, and
+    /// no idle one to end.
     pub(crate) fn ask_others_to_end_idle(&self) {
         self.others()
             .for_each(|other| other.is_to_end_idle.store(true, Ordering::Relaxed));
     }
 
-    /// Whether another thread has asked for that.
+    /// Whether another thread has asked this one to end idle connections; true once for each time.
     pub(crate) fn is_to_end_idle(&self) -> bool {
         let published = &self.shared.published[self.index as usize];
         published.is_to_end_idle.swap(false, Ordering::Relaxed)

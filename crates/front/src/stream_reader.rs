@@ -1,4 +1,5 @@
-//! What does not fit in a slot comes through a worker's stream; its end is the worker's end.
+//! Reads a worker's stream, through which responses come that do not fit in a slot. EOF tells the front that the worker has
+//! exited.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,14 +16,14 @@ use crate::dispatch::{Worker, Workers};
 use crate::pending::PendingRequest;
 use crate::response_spool::Broken;
 
-/// How much is taken at a time.
+/// Bytes read from the stream at a time.
 const PIECE: usize = 64 << 10;
 
-/// How often, and after what time, files are sent again that could not be.
+/// Attempts to send a request's files, and the pause between two of them.
 const TRIES: u32 = 20;
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Whether it may be otherwise soon: too many descriptors are on their way, or memory is short. The worker lives.
+/// Whether an error is temporary: too many descriptors are in flight, or memory is short. The worker is alive.
 fn passes(error: &io::Error) -> bool {
     let errors = [
         Errno::TOOMANYREFS,
@@ -35,7 +36,7 @@ fn passes(error: &io::Error) -> bool {
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// Take what comes, as fast as it comes, until the worker is gone.
+/// Reads the worker's stream, as fast as data comes, until EOF.
 pub(crate) async fn take(workers: Weak<Workers>, worker: Rc<Worker>) {
     let mut taker = StreamReader {
         workers,
@@ -45,14 +46,14 @@ pub(crate) async fn take(workers: Weak<Workers>, worker: Rc<Worker>) {
         open: HashMap::new(),
         left: 0,
     };
-    // Whatever went wrong: what it had is lost.
+    // After any error, as after EOF, the requests of this worker are lost.
     let _ = taker.take().await;
     if let Some(workers) = taker.workers.upgrade() {
         workers.gone(&taker.worker);
     }
 }
 
-/// The worker may go on when the client has read some, or has left.
+/// Lets the worker continue a response once its client has read some of it, or has left.
 async fn release(workers: Rc<Workers>, pending: Rc<PendingRequest>) {
     pending.room().await;
     workers.release(&pending);
@@ -61,12 +62,12 @@ async fn release(workers: Rc<Workers>, pending: Rc<PendingRequest>) {
 struct StreamReader {
     workers: Weak<Workers>,
     worker: Rc<Worker>,
-    /// Whose pieces come, and who waits for them.
+    /// The request of the current frame: its number, and its state if it is still pending.
     number: u32,
     pending: Option<Rc<PendingRequest>>,
-    /// Those of which a piece has come and the end has not: pieces of several answers may alternate.
+    /// Requests whose response has begun and not ended, by number: frames of several responses may alternate.
     open: HashMap<u32, Rc<PendingRequest>>,
-    /// Of the piece that has begun.
+    /// Bytes of the current frame that are still to come.
     left: usize,
 }
 
@@ -114,7 +115,7 @@ impl StreamReader {
                 StreamFrame::Broken => self.end(Err(Broken)),
                 StreamFrame::Files => {
                     self.send_files().await?;
-                    // Kept here, its files would stay on the disk until the worker's next request.
+                    // If the request were kept here, its files would stay on the disk until the worker's next request.
                     self.pending = None;
                 }
             }
@@ -158,7 +159,8 @@ impl StreamReader {
         }
     }
 
-    /// The worker waits for them. Where they cannot be sent it gets none, and gives the request back unanswered.
+    /// Sends the files of the current request, for which the worker waits. If they cannot be sent, the worker gets none, and
+    /// ends the request unanswered.
     async fn send_files(&self) -> io::Result<()> {
         let workers = self.workers.upgrade();
         let files = workers.map(|workers| workers.files(&self.worker, self.number));

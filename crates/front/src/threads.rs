@@ -1,5 +1,5 @@
-//! Several threads, each of which does all that one does: it accepts from sockets of its own and has a dispatcher of its own.
-//! The process's first thread passes on to them what the supervisor says.
+//! A front with several threads. Each does everything that a single one does: it accepts connections from sockets of its own
+//! and has a dispatcher of its own. The process's first thread passes the supervisor's messages on to them.
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,17 +12,17 @@ use ipc::{Channel, FrontSettings, ToFront};
 use crate::process::{self, text};
 use crate::shared::Thread;
 
-/// Where to say something to each.
+/// The threads, and a channel to each.
 struct Threads {
     channels: Vec<Channel>,
     handles: Vec<JoinHandle<()>>,
-    /// They may end.
+    /// Whether the threads may end.
     is_over: Arc<AtomicBool>,
-    /// Sockets that were dealt out.
+    /// TCP sockets that were distributed so far.
     sockets: usize,
 }
 
-/// Until the supervisor says to drain or is gone, and all have finished.
+/// Runs the threads until the supervisor has sent `Drain` or exited, and all threads have finished.
 pub(crate) fn run(
     supervisor: Channel,
     settings: &FrontSettings,
@@ -66,7 +66,7 @@ impl Threads {
             if let Err(message) = &ended {
                 let _ = writeln!(io::stderr(), "hearth front: {message}");
             }
-            // Without one of them connections of its sockets would wait for ever: the supervisor replaces all.
+            // Without this thread, connections to its sockets would wait for ever: the supervisor replaces the process.
             if ended.is_err() || !is_over.load(Ordering::SeqCst) {
                 std::process::exit(1);
             }
@@ -95,7 +95,8 @@ impl Threads {
         Ok(())
     }
 
-    /// Each TCP socket is one thread's: the kernel deals connections to sockets. A Unix socket is shared.
+    /// Distributes sockets: each TCP socket to one thread, because the kernel distributes connections to sockets; a Unix
+    /// socket to all threads.
     fn deal(&mut self, sockets: Vec<OwnedFd>) -> Result<(), ipc::Error> {
         for socket in sockets {
             let is_unix = socket2::SockRef::from(&socket).local_addr()?.is_unix();
@@ -110,7 +111,7 @@ impl Threads {
         Ok(())
     }
 
-    /// End of file means to drain, as it does for the process.
+    /// Drains the threads by EOF on their channels, as EOF drains the process, and waits for them.
     fn end(self) {
         self.is_over.store(true, Ordering::SeqCst);
         drop(self.channels);

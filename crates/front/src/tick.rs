@@ -1,4 +1,4 @@
-//! One coarse clock for all connections: closes those that nothing comes from. It stands still while there are none.
+//! Periodic sweep that closes connections which have timed out. It pauses while no connection is open.
 
 use std::rc::Rc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! A request's body, whole: in memory while it is small, in a file without a name beyond that.
+//! Receives a request's body whole: in memory while it is small, in an unnamed file beyond that.
 //!
-//! The worker gets it only when it is complete, so that a client that sends slowly occupies no worker, and it can be given
-//! to a second worker.
+//! The worker gets the body only when it is complete, so that a client that sends slowly occupies no worker, and the request
+//! can be retried on a second worker.
 
 use std::fs::File;
 use std::future::poll_fn;
@@ -13,12 +13,12 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use http1::{BodyError, Incoming, Spool};
 
-/// More than this goes to a file.
+/// Bytes of a body that are kept in memory; a larger body goes to a file.
 const MEMORY: usize = 64 << 10;
-/// How much of a file is read at a time.
+/// Bytes read from a file at a time.
 const PIECE: usize = 64 << 10;
 
-/// A body that has come in.
+/// A request body that was received.
 #[derive(Debug, Clone)]
 pub(crate) enum Upload {
     None,
@@ -26,11 +26,11 @@ pub(crate) enum Upload {
     File(Rc<Spool>),
 }
 
-/// Why a body has not come in.
+/// Why a request body was not received.
 #[derive(Debug)]
 pub(crate) enum Failed {
     Body(BodyError),
-    /// There is no room for it.
+    /// The body does not fit on the disk, or within `http.max_spool`.
     Storage(io::Error),
 }
 
@@ -41,7 +41,7 @@ impl From<BodyError> for Failed {
 }
 
 impl Upload {
-    /// Up to `limit` bytes. `is_long` says now and then that others should have their turn.
+    /// Receives a body of up to `limit` bytes; 0 is no limit. `is_long` returns true when other tasks should run first.
     pub(crate) async fn receive(
         body: Option<Incoming>,
         limit: u64,
@@ -69,7 +69,7 @@ impl Upload {
         let mut memory = BytesMut::new();
         while memory.len() <= MEMORY {
             match poll_fn(&mut next).await.transpose()? {
-                // One piece is most often all.
+                // Most bodies come in one piece.
                 Some(piece) if memory.is_empty() => memory = BytesMut::from(piece),
                 Some(piece) => memory.extend_from_slice(&piece),
                 None if memory.is_empty() => return Ok(Upload::None),
@@ -83,7 +83,7 @@ impl Upload {
         while let Some(piece) = poll_fn(&mut next).await.transpose()? {
             file.append(&piece).map_err(Failed::Storage)?;
             within(file.len())?;
-            // One that comes as fast as it is taken never waits by itself.
+            // A body that comes as fast as it is read never makes this task wait.
             if is_long() {
                 tokio::task::yield_now().await;
             }
@@ -91,7 +91,7 @@ impl Upload {
         Ok(Upload::File(Rc::new(file)))
     }
 
-    /// `None` if there is no body.
+    /// Returns the length of the body in bytes; `None` if there is no body.
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Upload::None => None,
@@ -101,14 +101,14 @@ impl Upload {
     }
 }
 
-/// Bytes that do not fit in a slot, in a file.
+/// Writes bytes that do not fit in a slot to a file.
 pub(crate) fn file_of(bytes: &[u8]) -> Result<Rc<Spool>, Failed> {
     let mut file = Spool::create().map_err(Failed::Storage)?;
     file.append(bytes).map_err(Failed::Storage)?;
     Ok(Rc::new(file))
 }
 
-/// Up to a piece of a file, from `from` on but not beyond `to`.
+/// Reads a file from offset `from`, up to `PIECE` bytes and not beyond offset `to`.
 pub(crate) fn read_piece(file: &File, from: u64, to: u64) -> io::Result<Bytes> {
     let mut piece = vec![0; usize::try_from(to - from).unwrap_or(PIECE).min(PIECE)];
     file.read_exact_at(&mut piece, from)?;
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// The body that comes in these pieces.
+    /// Returns the upload of a body that comes in these pieces.
     fn received(pieces: &[Vec<u8>]) -> Upload {
         let mut pieces = pieces.iter().map(|piece| Ok(piece.clone().into()));
         let mut collected =

@@ -1,4 +1,4 @@
-//! What workers have done with requests: claimed, answered, ended.
+//! Handles what workers have done with requests: claimed, answered or ended them.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::buffers::Buffer;
 use crate::pending::PendingRequest;
 
 impl Workers {
-    /// Takes what workers have done since the last call, and wakes workers that are needed.
+    /// Handles everything that workers have done since the last call, and wakes the workers that are needed.
     pub(crate) fn poll_completions(&self) {
         self.posted.set(0);
         self.dispatcher.drain_dequeued(|key| {
@@ -22,13 +22,13 @@ impl Workers {
         });
         self.dispatcher
             .drain_completions(|completion| self.on_completion(completion, Duration::ZERO));
-        // They may wait for room in the rings, too.
+        // Requests may wait for room in the rings, too.
         self.serve_slot_waiters();
         self.publish_waiting();
         self.wake();
     }
 
-    /// `after`: how long after the claim its worker died; zero if it lives.
+    /// Handles a completion. `after`: how long after the claim the worker died; zero if it is alive.
     pub(super) fn on_completion(&self, completion: Completion, after: Duration) {
         let Some(pending) = self.pending(completion.key) else {
             // No such request is pending: a worker writes where it should not.
@@ -54,7 +54,7 @@ impl Workers {
         answers.split().freeze()
     }
 
-    /// Notes where the time of the request went, as far as its worker has told.
+    /// Notes where the time of the request went, as far as its worker has published it.
     pub(crate) fn note_spent(&self, pending: &PendingRequest) {
         if self.measures.get() && self.pending(pending.key).is_some() {
             let (php, cpu) = self.dispatcher.spent(pending.key);
@@ -77,7 +77,7 @@ impl Workers {
         }
     }
 
-    /// The request whose response comes through this worker's stream.
+    /// Returns the request with this number, if this worker has claimed it.
     pub(crate) fn streaming(&self, worker: &Worker, number: u32) -> Option<Rc<PendingRequest>> {
         let find = || {
             let pending_requests = self.pending_requests.borrow();
@@ -88,7 +88,7 @@ impl Workers {
         };
         let pending = find()?;
         if pending.is_open() {
-            // The head of the response is in the slot still.
+            // The head of the response is still in the slot.
             self.poll_completions();
         }
         Some(pending)

@@ -14,10 +14,10 @@ use super::wakeup::WAKE_DELAY;
 use crate::pending::PendingRequest;
 use crate::shared::Thread;
 
-/// How often the oldest are looked at, while there are any: ten times in the shortest limit, within these.
+/// The shortest and the longest interval at which waiting requests are checked; between them, a tenth of the shortest limit.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
-/// Its limits. Since when it is not empty is known of all threads' queues together.
+/// This thread's queue: its limits. The time since the queue was empty is kept for all threads together.
 pub(super) struct Queue {
     pub(super) limits: Cell<QueueLimits>,
     thread: Thread,
@@ -33,7 +33,7 @@ impl Queue {
         }
     }
 
-    /// A request waits: with it `waiting` do.
+    /// Notes that one more request waits; `waiting` is their number with this one.
     pub(super) fn enter(&self, now: Instant, waiting: usize) {
         self.thread.queue_filled(now);
         if waiting == 1 {
@@ -41,13 +41,13 @@ impl Queue {
         }
     }
 
-    /// Workers have taken all that waited in this thread.
+    /// Notes that workers have claimed all requests that waited in this thread.
     pub(super) fn emptied(&self) {
         self.thread.set_waiting(0);
         self.thread.queue_emptied();
     }
 
-    /// How long a request may wait now.
+    /// Returns how long a request may wait now.
     fn limit(&self) -> Duration {
         self.limits.get().time(self.thread.queue_filled_for())
     }
@@ -58,7 +58,7 @@ impl Queue {
     }
 }
 
-/// Answers those that have waited for too long.
+/// Ends requests that have waited for too long.
 pub(crate) async fn run(workers: Rc<Workers>) {
     let queue = &workers.queue;
     loop {
@@ -71,7 +71,8 @@ pub(crate) async fn run(workers: Rc<Workers>) {
 }
 
 impl Workers {
-    /// A slot for a request, in turn; `again` before all others, whatever the limit.
+    /// Reserves a slot for a request, first come, first served. With `again` (a retry), before all others and whatever the
+    /// queue's length.
     pub(crate) async fn reserve(&self, again: bool) -> Result<Reserved, Refused> {
         let waiting = self.waiting();
         let length = self.queue.limits.get().length;
@@ -90,7 +91,7 @@ impl Workers {
         slot.await.map_err(|_| Refused::Expired)
     }
 
-    /// A free slot, if no request waits for one.
+    /// Returns a free slot, if no request waits for one.
     fn slot(&self) -> Option<Reserved> {
         if self.slots.has_waiters() {
             return None;
@@ -110,12 +111,12 @@ impl Workers {
         }
     }
 
-    /// How many requests wait for a worker, those of other threads included.
+    /// Returns how many requests wait for a worker, those of other threads included.
     fn waiting(&self) -> usize {
         self.publish_waiting() + self.thread.waiting_elsewhere()
     }
 
-    /// Tells the other threads how many requests wait in this one.
+    /// Publishes to the other threads how many requests wait in this one, and returns that number.
     pub(super) fn publish_waiting(&self) -> usize {
         let here = self.unclaimed.get() + self.slots.waiting();
         self.thread.set_waiting(here);
@@ -131,7 +132,8 @@ impl Workers {
             .collect()
     }
 
-    /// Two threads that post at one moment count on the same idle worker, and only one of their requests gets it.
+    /// Counts as waiting the requests whose idle worker another thread's request took: two threads that post at the same
+    /// moment count on the same worker, and only one of them gets it.
     pub(super) fn count_overlooked(&self) {
         let may_be = self.uncounted.get() > 0 && self.thread.number() > 1;
         if !may_be || self.dispatcher.idle_capacity() > 0 {

@@ -10,7 +10,7 @@ use shm::Counter;
 use super::Workers;
 use crate::pending::PendingRequest;
 
-/// Requests are posted, and completions left where they are, so often at most before both are looked at.
+/// Requests posted in a row before completions are polled.
 const IN_A_ROW: u32 = 16;
 
 impl Workers {
@@ -57,7 +57,7 @@ impl Workers {
         (pending.key == key).then(|| Rc::clone(pending))
     }
 
-    /// The client no longer waits for the response: withdraws the request from the queue, or cancels it where it runs.
+    /// Withdraws from the queue a request whose client no longer waits for the response, or cancels it if it is claimed.
     pub(crate) fn abandon(&self, pending: &Rc<PendingRequest>) {
         if self.pending(pending.key).is_none() {
             return;
@@ -115,7 +115,7 @@ impl Workers {
         }
     }
 
-    /// A worker has claimed the request.
+    /// Notes that a worker has claimed the request.
     pub(super) fn taken(&self, pending: &PendingRequest) {
         self.claimed(pending);
         if self.unclaimed.get() == 0 {

@@ -1,9 +1,9 @@
-//! When more workers would help: no worker can take a request, and processors have nothing to do. Requests wait then, or the next
-//! one would, for as long as it takes to fork a worker; so one more than are in use is there in advance, as php-fpm has with
-//! `pm.min_spare_servers`.
+//! Asks the supervisor for more workers when they would help: no worker can take a request, and processors are idle.
+//! Requests that wait then, or the next one, would wait for as long as it takes to fork a worker. So one worker more than
+//! are in use is forked in advance, like php-fpm's `pm.min_spare_servers`.
 //!
 //! More workers that compute than there are processors would only slow each other down, so while all processors are busy
-//! requests wait instead. The supervisor decides whether there may be more.
+//! requests wait instead. The supervisor decides whether there may be more workers.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,23 +16,23 @@ use tokio::sync::Notify;
 use super::Workers;
 use crate::process::Front;
 
-/// For so long a request waits before more workers are asked for, and so often they are asked for again at first.
+/// How long a request waits before the front asks for more workers, and the first pause before it asks again.
 const DELAY: Duration = Duration::from_millis(1);
 const AGAIN: Duration = Duration::from_millis(5);
-/// So seldom when nothing comes of it.
+/// The longest pause before the front asks again.
 const SELDOM: Duration = Duration::from_millis(100);
-/// How often it is looked whether busy processors have something left.
+/// The interval of checks whether a processor is idle again.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
 pub(super) struct Shortage {
-    /// There may be more workers than there are.
+    /// Whether the number of workers may grow.
     is_elastic: Cell<bool>,
-    /// When to ask, and how long after that again.
+    /// When to ask, and the pause until the next time.
     next: Cell<Option<(Instant, Duration)>>,
-    /// How many are asked for in all: those that come meanwhile are among them.
+    /// The total number of workers asked for; workers that start meanwhile are included.
     workers: Cell<u32>,
-    /// Requests wait already.
+    /// Whether requests wait already.
     waiting: Cell<bool>,
     told: Notify,
 }
@@ -46,18 +46,19 @@ impl Shortage {
         self.is_elastic.get()
     }
 
-    /// There is none, or is none any more. Also when another worker has come: whether that was enough shows after a moment.
+    /// Ends the shortage, if there is one. Also called when a worker has been added: whether one was enough shows after a
+    /// moment.
     pub(super) fn over(&self) {
         self.next.set(None);
     }
 
-    /// When to look again.
+    /// Returns when to check again.
     pub(super) fn next(&self) -> Option<Instant> {
         self.next.get().map(|(next, _)| next)
     }
 
-    /// There would be one, but no processor has anything left for a further worker. No event tells when one has, so that is to
-    /// be looked at.
+    /// Schedules another check, because no processor is idle for a further worker. No event tells when one is, so this has
+    /// to be polled.
     fn put_off(&self, now: Instant) {
         let next = self.next.get().map(|(next, _)| next);
         if next.is_none_or(|next| next <= now) {
@@ -65,12 +66,13 @@ impl Shortage {
         }
     }
 
-    /// With as many workers as this requests would wait less, or the next one would.
+    /// Notes that with `workers` workers in all, the requests that wait (or the next one) would wait less. Asks for them
+    /// when it is time.
     fn short(&self, workers: usize, waiting: bool, now: Instant) {
         let has_waited = self.waiting.replace(waiting);
         let (next, pause) = match self.next.get() {
             None => return self.next.set(Some((now + DELAY, AGAIN))),
-            // What waits does not wait for what was only in advance.
+            // Requests that wait are not held up by a pause after asking for a worker in advance.
             Some((next, _)) if waiting && !has_waited => (next.min(now + DELAY), AGAIN),
             Some(known) => known,
         };
@@ -84,7 +86,7 @@ impl Shortage {
 }
 
 impl Workers {
-    /// `asleep` workers can take something.
+    /// Checks for a shortage while `waiting` requests are unclaimed. `asleep` workers can take requests.
     pub(super) fn look_at_shortage(&self, waiting: usize, asleep: usize) {
         if !self.shortage.is_elastic() {
             return;
@@ -100,7 +102,7 @@ impl Workers {
         }
     }
 
-    /// No request waits: whether the next one would.
+    /// Checks, while no request waits, whether the next one would have to.
     pub(super) fn look_at_spare(&self) {
         if !self.shortage.is_elastic() {
             return;
@@ -117,15 +119,15 @@ impl Workers {
     }
 }
 
-/// How many further workers processors can use: as many as are idle if each worker computes all the time, more if they mostly
-/// wait, and not more at a time than there are workers, because how much they compute is known of a moment only.
+/// Returns how many further workers the processors can use: one for each idle processor if workers compute all the time, and
+/// more if they mostly wait. Such an addition at most doubles the workers, because `staff` shows only one moment.
 fn helpful(staff: &Staff, processors: usize) -> usize {
     let idle = processors.saturating_sub(staff.computing);
     let while_others_wait = idle * staff.workers / staff.computing.max(1);
     while_others_wait.min(staff.workers).max(idle)
 }
 
-/// The supervisor forks more where it may.
+/// Reports each shortage to the supervisor, which forks more workers if it may.
 pub(crate) async fn ask_for_more(front: Rc<Front>) {
     let shortage = &front.workers.shortage;
     loop {

@@ -1,7 +1,7 @@
 //! Decides which workers to wake, and when the front sleeps.
 //!
-//! A worker that runs soon claims the next by itself, so as many are woken as there are processors, and more only when
-//! those have been busy with one request for a moment: then it is a slow one, or waits.
+//! A worker that runs soon claims the next request by itself. So workers are woken until as many run as there are
+//! processors, and more only when those have been busy with one request for a moment: then the request is slow, or waits.
 
 use std::time::{Duration, Instant};
 
@@ -9,18 +9,18 @@ use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 
 use super::Workers;
 
-/// For so long a worker that does not sleep is expected to claim the next request soon.
+/// How long after its last claim or wake-up a worker that does not sleep is expected to claim the next request soon.
 pub(super) const WAKE_DELAY: Duration = Duration::from_micros(200);
 
-/// How often all is looked at while no worker sleeps and more than the workers' answers depends on it.
+/// The interval of polls while requests wait and no worker sleeps, if the pool may grow or other threads count the requests.
 const SHORT: Duration = Duration::from_millis(2);
 
-/// What goes on for longer than this looks in between.
+/// Work that goes on for longer than this polls completions in between.
 const LATE: Duration = Duration::from_micros(100);
 
 impl Workers {
-    /// In the middle of what may go on for long: a transfer that never has to wait never lets this thread sleep, and only
-    /// before that all is looked at. Whether it did.
+    /// Polls completions if this thread has not slept for a while; returns whether it did. A transfer that never has to wait
+    /// never lets the thread sleep, and completions are otherwise polled only before the thread sleeps.
     pub(crate) fn poll_if_due(&self) -> bool {
         let since = self.busy.get();
         if since.is_some_and(|since| since.elapsed() < LATE) {
@@ -35,7 +35,7 @@ impl Workers {
 
     pub(super) fn notify(&self, consumer: u16) {
         if let Some(Some(worker)) = self.consumers.borrow().get(usize::from(consumer)) {
-            // A full counter has rung already.
+            // The write fails only if the eventfd's counter is full: the worker is notified already.
             let _ = rustix::io::write(&worker.eventfd, &1u64.to_ne_bytes());
         }
     }
@@ -61,8 +61,8 @@ impl Workers {
         }
     }
 
-    /// About to sleep. If a worker was told something, no sleep follows. To seem asleep for a moment does no harm;
-    /// to seem awake in a sleep would: no worker would wake this thread.
+    /// Prepares this thread for sleep. If a task became ready, the runtime does not sleep after all. To seem asleep for a
+    /// moment does no harm; to seem awake in a sleep would: no worker would wake this thread.
     pub(crate) fn park(&self) {
         loop {
             self.poll_completions();
@@ -81,7 +81,7 @@ impl Workers {
         }
     }
 
-    /// There may be more workers, or other threads count what waits here.
+    /// Whether the number of workers may grow, or other threads count the requests that wait here.
     fn is_watched(&self) -> bool {
         self.shortage.is_elastic() || self.thread.number() > 1
     }
@@ -92,7 +92,7 @@ impl Workers {
         self.busy.set(None);
     }
 
-    /// Sets the timer, if it does not fire before.
+    /// Sets the timer, unless it is set for the same or a shorter delay already.
     fn set_timer(&self, delay: Duration) {
         if self.timed.get().is_some_and(|(_, set)| set <= delay) {
             return;

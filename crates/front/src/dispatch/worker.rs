@@ -1,4 +1,4 @@
-//! A worker as the front knows it, from the attachment to the queue to its end.
+//! A worker as the front knows it, from its attachment to the queue until it has exited.
 
 use std::cell::RefCell;
 use std::io;
@@ -54,7 +54,7 @@ impl Workers {
         self.known.borrow_mut().insert(worker.id, Rc::clone(worker));
     }
 
-    /// Gives this worker no more requests: it leaves when it has answered those that it has.
+    /// Gives this worker no more requests; the worker exits when it has answered those that it has.
     pub(crate) fn retire(&self, id: u64) {
         let worker = self.known.borrow().get(&id).cloned();
         if let Some(worker) = worker {
@@ -64,7 +64,7 @@ impl Workers {
         }
     }
 
-    /// Removes a worker that has died or left. The requests that it had are lost.
+    /// Removes a worker that has died or exited. The requests that it had claimed are lost.
     pub(crate) fn gone(&self, worker: &Rc<Worker>) {
         self.poll_completions();
         for completion in self.dispatcher.claimed_by(worker.consumer) {
@@ -95,7 +95,7 @@ impl Workers {
         }
     }
 
-    /// The parts of this request's body that are in files; none if the request is cancelled.
+    /// Returns the files with the parts of this request that did not fit in its slot; none if the request is not pending.
     pub(crate) fn files(&self, worker: &Worker, number: u32) -> Vec<Rc<Spool>> {
         let pending = self.streaming(worker, number);
         pending
@@ -104,7 +104,7 @@ impl Workers {
     }
 }
 
-/// Sends a worker the descriptors with which it is `consumer`.
+/// Sends a worker the descriptors that it needs as `consumer`.
 fn attach_worker(
     workers: &Workers,
     id: u64,

@@ -1,4 +1,4 @@
-//! The worker's side: claims requests, and answers them.
+//! The worker's side: claims requests and answers them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,18 +13,18 @@ use crate::layout::{
 };
 use crate::memory::{Memory, RequestKey};
 
-/// A worker's end of a front's dispatcher. Its worker is one thread.
+/// A worker's end of one dispatcher. The worker uses it from one thread.
 #[derive(Debug)]
 pub struct Consumer {
     memory: Memory,
     consumer: u16,
 }
 
-/// What is to be done about the front.
+/// Whether the worker has to wake the front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a front that is not woken does not see the answer"]
 pub enum Notify {
-    /// The peer runs, or is woken already.
+    /// The front runs, or is woken already.
     No,
     Yes,
 }
@@ -36,7 +36,7 @@ impl AsRef<Consumer> for Consumer {
 }
 
 impl Consumer {
-    /// The consumer of this number in the front's memory.
+    /// Maps the front's memory, as the consumer with this number.
     pub fn take(memory: &OwnedFd, consumer: u16) -> io::Result<Consumer> {
         let memory = Memory::of(memory)?;
         if usize::from(consumer) >= MAX_WORKERS {
@@ -54,7 +54,7 @@ impl Consumer {
         }
     }
 
-    /// The next request of this priority, if one is posted and this worker is to have any.
+    /// Claims the next request of a ring, if there is one and this worker may claim requests.
     pub(crate) fn claim_of(&self, ring: usize) -> Option<RequestKey> {
         if self.is_closed() {
             return None;
@@ -74,14 +74,14 @@ impl Consumer {
         }
     }
 
-    /// This is the claim: all before it and after it may be left undone by who dies.
+    /// Claims the request by one compare-and-swap. A worker that dies may leave every step before and after it undone.
     pub(crate) fn try_claim(&self, key: RequestKey) -> bool {
         let (from, to) = (posted(key.seq), claimed(key.seq, self.consumer));
         let state = self.memory.state(key);
         state.compare_exchange(from, to, SeqCst, SeqCst).is_ok()
     }
 
-    /// When this one was claimed.
+    /// Notes when the request was claimed, and resets its times.
     pub(crate) fn has_claimed(&self, key: RequestKey, now: u64) {
         let slot = self.memory.slot(key.slot);
         slot[SLOT_SINCE].store(now, Relaxed);
@@ -89,8 +89,8 @@ impl Consumer {
         slot[SLOT_CPU].store(0, Relaxed);
     }
 
-    /// How long its code has run so far, and for how long it had the processor, for [`crate::Dispatcher::spent`]. To be said
-    /// before what the front hears of it.
+    /// Publishes how long the request's code has run so far, and for how long it had the processor, for
+    /// [`crate::Dispatcher::spent`]. To be called before the completion that it belongs to.
     pub fn spends(&self, key: RequestKey, php: Duration, cpu: Duration) {
         if self.owns(key, self.memory.state(key).load(SeqCst)) {
             let slot = self.memory.slot(key.slot);
@@ -101,7 +101,7 @@ impl Consumer {
         }
     }
 
-    /// This worker has claimed something, here or from another queue.
+    /// Publishes that this worker has claimed a request, here or from another queue.
     pub(crate) fn begins(&self, now: u64) {
         self.memory
             .consumer(self.consumer, CONSUMER_SINCE)
@@ -110,12 +110,13 @@ impl Consumer {
         claims.store(claims.load(Relaxed).wrapping_add(1), SeqCst);
     }
 
-    /// What the front wrote.
+    /// Appends the request frame to `to`.
     pub fn read(&self, key: RequestKey, to: &mut Vec<u8>) {
         self.memory.read(key.slot, to);
     }
 
-    /// The answer, or its beginning, in place of the request. At most [`crate::SLOT_CAPACITY`] bytes. `ended`: that was all.
+    /// Writes the response frame, at most [`crate::SLOT_CAPACITY`] bytes, in place of the request. `ended`: the request has
+    /// ended with it.
     pub fn answer(&self, key: RequestKey, bytes: &[u8], ended: bool) -> Notify {
         if !self.owns(key, self.memory.state(key).load(SeqCst)) {
             return Notify::No;
@@ -125,12 +126,12 @@ impl Consumer {
         self.publish(key, ANSWERED | ended)
     }
 
-    /// This worker has done with it, answered or not.
+    /// Ends the request, answered or not.
     pub fn end(&self, key: RequestKey) -> Notify {
         self.publish(key, ENDED)
     }
 
-    /// Whether this worker still has it, if the slot's state is this: a front that has given a worker up uses the slot again.
+    /// Whether this worker still has the request, by the slot's state: a front that has given a worker up reuses the slot.
     fn owns(&self, key: RequestKey, state: u64) -> bool {
         let mine = claimed(key.seq, self.consumer);
         state & CLAIMED != 0 && state >> 16 == mine >> 16
@@ -149,7 +150,7 @@ impl Consumer {
             self.list(key);
         }
         let front = self.memory.word(AT_FRONT);
-        // Most often it runs; then nothing is written to a word that all look at.
+        // Most often the front runs; then nothing is written to a word that all workers read.
         if front.load(SeqCst) == ASLEEP && front.swap(AWAKE, SeqCst) == ASLEEP {
             Notify::Yes
         } else {
@@ -175,12 +176,12 @@ impl Consumer {
         self.memory.state(key).load(SeqCst) & (CLAIMED | CANCELLED) == CLAIMED | CANCELLED
     }
 
-    /// No more of the answer is wanted for now: the client reads slowly.
+    /// Whether the response is held: the worker is to pause it, because the client reads slowly.
     pub fn is_held(&self, key: RequestKey) -> bool {
         self.memory.state(key).load(SeqCst) & (CLAIMED | HELD) == CLAIMED | HELD
     }
 
-    /// How often the front has cancelled, held or released a request of this worker.
+    /// Returns how often the front has cancelled, held or released a request of this worker.
     pub fn signals(&self) -> u64 {
         self.memory
             .consumer(self.consumer, CONSUMER_SIGNALS)
@@ -193,13 +194,13 @@ impl Consumer {
         word.store(u64::from(room), Relaxed);
     }
 
-    /// Whether this worker computes, or waits for something.
+    /// Publishes whether this worker computes, or waits for something.
     pub fn set_running(&self, runs: bool) {
         let word = self.memory.consumer(self.consumer, CONSUMER_RUNS);
         word.store(u64::from(runs), Relaxed);
     }
 
-    /// No further request is for this worker.
+    /// Whether this worker is to claim no further request.
     pub fn is_closed(&self) -> bool {
         self.memory
             .consumer(self.consumer, CONSUMER_CLOSED)
@@ -207,7 +208,7 @@ impl Consumer {
             != 0
     }
 
-    /// About to wait for the front's wake-up; false if there is something to claim instead.
+    /// Announces that this worker sleeps; returns false if there is a request to claim instead.
     pub fn sleep(&self) -> bool {
         let (word, bit) = self.memory.sleeping(self.consumer);
         word.fetch_or(bit, SeqCst);
@@ -225,7 +226,7 @@ impl Consumer {
         !something
     }
 
-    /// It does not wait any more.
+    /// Marks this worker as awake.
     pub fn mark_awake(&self) {
         let (word, bit) = self.memory.sleeping(self.consumer);
         word.fetch_and(!bit, SeqCst);

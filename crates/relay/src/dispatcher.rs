@@ -1,4 +1,4 @@
-//! The front's side: posts requests, and hears what became of them. One process, one thread.
+//! The front's side: posts requests and drains their completions. One process, one thread.
 
 mod workers;
 
@@ -20,44 +20,44 @@ use crate::memory::{Memory, RequestKey, now};
 use workers::Place;
 pub use workers::Staff;
 
-/// Where requests are posted and answers fetched.
+/// The front's side of the shared memory: posts requests, and reads responses.
 #[derive(Debug)]
 pub struct Dispatcher {
     pub(crate) memory: Memory,
-    /// Last used first: the memory of few slots is touched.
+    /// Free slots. The last used is taken first, so that the memory of few slots is touched.
     free: RefCell<Vec<u16>>,
-    /// Slots from here on were never used: a look at them would give them memory.
+    /// Slots from here on were never used; reading them would give them memory.
     used: Cell<u16>,
-    /// How many are [`Reserved`].
+    /// Number of slots that are [`Reserved`].
     reserved: Cell<u64>,
     next: Cell<u32>,
-    /// Up to where each ring was looked at by [`Dispatcher::drain_dequeued`].
+    /// The position in each ring up to which [`Dispatcher::drain_dequeued`] has gone.
     seen: [Cell<u64>; RINGS],
     consumers: RefCell<Vec<Place>>,
     /// Memory for [`Dispatcher::drain_completions`].
     completed: RefCell<Vec<u16>>,
 }
 
-/// A slot to write a request to. Give it to [`Dispatcher::post`].
+/// A slot to write a request to, for [`Dispatcher::post`].
 #[derive(Debug)]
 #[must_use = "a slot that is not posted is lost"]
 pub struct Reserved(u16);
 
-/// Which requests go before the others.
+/// The order in which requests are claimed: retries first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// Those that a worker died with.
+    /// Requests that a worker has died with.
     Retry,
     Normal,
 }
 
-/// What became of a request.
+/// What a worker has done with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     pub key: RequestKey,
-    /// Its answer can be read.
+    /// Whether the response frame can be read.
     pub answered: bool,
-    /// Its worker has done with it: [`Dispatcher::free`] it when the answer was read.
+    /// Whether the worker has ended the request: its slot is to be freed ([`Dispatcher::free`]) once the response was read.
     pub ended: bool,
 }
 
@@ -73,7 +73,7 @@ impl Completion {
 }
 
 impl Dispatcher {
-    /// A new one, and its memory for [`crate::Consumer::take`].
+    /// Creates a dispatcher; returns its memory too, for [`crate::Consumer::take`].
     pub fn open() -> io::Result<(Dispatcher, OwnedFd)> {
         let (memory, fd) = Memory::create()?;
         let slots = u16::try_from(SLOTS).expect("a slot's number is 16 bits");
@@ -92,8 +92,8 @@ impl Dispatcher {
 
     // ---- requests ----
 
-    /// A slot, unless all are in use, or a ring would have no room for all that have one: then [`Dispatcher::drain_dequeued`] makes some.
-    /// What it is for goes to [`Dispatcher::write`].
+    /// Reserves a slot for [`Dispatcher::write`]; `None` if all are in use, or if a ring would have no room for all reserved
+    /// slots, in which case [`Dispatcher::drain_dequeued`] makes some.
     pub fn reserve(&self) -> Option<Reserved> {
         let reserved = self.reserved.get();
         let has_room = |(index, seen): (usize, &Cell<u64>)| {
@@ -113,12 +113,12 @@ impl Dispatcher {
         self.free.borrow().len()
     }
 
-    /// At most [`crate::SLOT_CAPACITY`] bytes.
+    /// Writes the request frame, at most [`crate::SLOT_CAPACITY`] bytes.
     pub fn write(&self, slot: &Reserved, bytes: &[u8]) {
         self.memory.write(slot.0, bytes);
     }
 
-    /// Posts the request for the next worker that claims.
+    /// Posts the request, for the next worker that claims one.
     pub fn post(&self, slot: Reserved, priority: Priority) -> RequestKey {
         let key = RequestKey {
             slot: slot.0,
@@ -130,7 +130,7 @@ impl Dispatcher {
         key
     }
 
-    /// It is not to be claimed any more, and its slot is free; false if a worker has it already.
+    /// Withdraws the request, and frees its slot; returns false if a worker has claimed it already.
     pub fn try_withdraw(&self, key: RequestKey) -> bool {
         let state = self.memory.state(key);
         let mine = state
@@ -142,13 +142,15 @@ impl Dispatcher {
         mine
     }
 
-    /// Marks the request as cancelled. Returns the worker that has it, to be woken; [`Completion`] come all the same.
+    /// Marks the request as cancelled. Returns the worker that has claimed it, which is to be woken. Its [`Completion`]s
+    /// come all the same.
     pub fn cancel(&self, key: RequestKey) -> Option<u16> {
         let before = self.memory.state(key).fetch_or(CANCELLED, SeqCst);
         self.signal(before)
     }
 
-    /// The worker that has a request of this state, which has changed, is to look at it.
+    /// Signals a change of a slot's state to the worker that has claimed the request, if there is one, and returns that
+    /// worker.
     fn signal(&self, state: u64) -> Option<u16> {
         let is_claimed = state & (CLAIMED | ENDED) == CLAIMED;
         let consumer = Some(consumer_of(state))
@@ -158,7 +160,8 @@ impl Dispatcher {
         Some(consumer)
     }
 
-    /// Whether its client reads more slowly than the answer comes. If that is new, the worker that has it, to be woken.
+    /// Holds the response, because its client reads more slowly than it comes, or releases it. If that is a change, returns
+    /// the worker that has claimed the request, which is to be woken.
     pub fn hold(&self, key: RequestKey, is_held: bool) -> Option<u16> {
         let state = self.memory.state(key);
         let before = match is_held {
@@ -169,37 +172,38 @@ impl Dispatcher {
         changes.then(|| self.signal(before)).flatten()
     }
 
-    /// How long ago it was claimed.
+    /// Returns how long ago the request was claimed.
     pub fn claimed_for(&self, key: RequestKey) -> Duration {
         let since = self.memory.slot(key.slot)[SLOT_SINCE].load(Relaxed);
         Duration::from_nanos(now().saturating_sub(since))
     }
 
-    /// How long its code has run, and for how long it had the processor, as its worker has said last; zero if it has not.
+    /// Returns how long the request's code has run, and for how long it had the processor, as the worker published them
+    /// last; zero if it did not.
     pub fn spent(&self, key: RequestKey) -> (Duration, Duration) {
         let slot = self.memory.slot(key.slot);
         let time = |at: usize| Duration::from_nanos(slot[at].load(Relaxed));
         (time(SLOT_PHP), time(SLOT_CPU))
     }
 
-    /// The worker that has claimed the request.
+    /// Returns the worker that has claimed the request.
     pub fn owner_of(&self, key: RequestKey) -> Option<u16> {
         let state = self.memory.state(key).load(SeqCst);
         (state & CLAIMED != 0 && seq(state) == key.seq).then_some(consumer_of(state))
     }
 
-    /// Append its answer to `to`.
+    /// Appends the response frame to `to`.
     pub fn read(&self, key: RequestKey, to: &mut Vec<u8>) {
         self.memory.read(key.slot, to);
     }
 
-    /// It has ended, or its worker is dead, and there is nothing more to read.
+    /// Frees the slot of a request that has ended, or whose worker is dead, when nothing more is to be read from it.
     pub fn free(&self, key: RequestKey) {
         self.memory.state(key).store(0, SeqCst);
         self.free.borrow_mut().push(key.slot);
     }
 
-    /// Look at all that was answered or has ended since the last look.
+    /// Calls `look` for each request that was answered or has ended since the last call, oldest first.
     pub fn drain_completions(&self, mut look: impl FnMut(Completion)) {
         let mut last = self.memory.word(AT_COMPLETIONS).load(SeqCst);
         if last != 0 {
@@ -214,7 +218,7 @@ impl Dispatcher {
             found.push(slot);
             last = self.memory.slot(slot)[SLOT_NEXT].load(SeqCst);
         }
-        // The list begins with the last.
+        // The list begins with the slot that was added last.
         for slot in found.drain(..).rev() {
             let state = &self.memory.slot(slot)[crate::layout::SLOT_STATE];
             let before = state.fetch_and(!LISTED, SeqCst);
@@ -225,7 +229,7 @@ impl Dispatcher {
         self.completed.replace(found);
     }
 
-    /// The requests that this consumer had claimed when its worker died. Drain the completions first.
+    /// Returns the requests that this consumer had claimed when its worker died. Completions must be drained before.
     pub fn claimed_by(&self, consumer: u16) -> Vec<Completion> {
         let state = |slot| (slot, self.memory.slot(slot)[0].load(SeqCst));
         (0..self.used.get())
@@ -235,7 +239,7 @@ impl Dispatcher {
             .collect()
     }
 
-    /// Look at all that are not in the queue any more since the last look.
+    /// Calls `look` for each request that has left the queue since the last call.
     pub fn drain_dequeued(&self, mut look: impl FnMut(RequestKey)) {
         for (index, seen) in self.seen.iter().enumerate() {
             let ring = self.memory.ring(index);
@@ -250,7 +254,7 @@ impl Dispatcher {
         }
     }
 
-    /// What was taken back need not wait for a worker to pass it.
+    /// Removes withdrawn requests from the head of the ring, which would otherwise stay until a worker passes them.
     fn trim(&self, ring: &crate::memory::Ring<'_>) {
         loop {
             let head = ring.head();

@@ -1,4 +1,4 @@
-//! A request's files, on the stream socket between front and worker.
+//! Passes the descriptors of a request's files over the stream socket from front to worker (`SCM_RIGHTS`).
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -10,11 +10,11 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// A head and a body.
+/// Files of one request at most: one for the head, one for the body.
 const MOST: usize = 2;
 
-/// The files of the request with this number; none: the request is cancelled. Never waits: little is ever sent this
-/// way, so there is room.
+/// Sends the files of the request with this number; none if the request is cancelled. Never waits: little is ever sent in
+/// this direction, so the socket has room.
 pub fn send_files(socket: impl AsFd, number: u32, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -27,10 +27,10 @@ pub fn send_files(socket: impl AsFd, number: u32, files: &[BorrowedFd<'_>]) -> i
     Ok(())
 }
 
-/// The request's number, and its files unless this process has no room for their descriptors.
+/// The number of a request, and its files, unless this process has no room for their descriptors.
 pub type Received = (u32, io::Result<Vec<OwnedFd>>);
 
-/// What was sent so; `None` at the end. Never waits.
+/// Receives what [`send_files`] sent; `None` at EOF. Never waits.
 pub fn recv_files(socket: impl AsFd) -> io::Result<Option<Received>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -45,7 +45,7 @@ pub fn recv_files(socket: impl AsFd) -> io::Result<Option<Received>> {
         }
     }
     let files = if received.flags.contains(ReturnFlags::CTRUNC) {
-        // The kernel does not say so otherwise, and drops what there is no room for.
+        // MSG_CTRUNC is the only sign that the kernel has dropped descriptors for which this process has no room.
         Err(io::Error::from(Errno::MFILE))
     } else {
         Ok(files)

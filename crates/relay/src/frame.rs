@@ -1,12 +1,13 @@
-//! A request and its answer as bytes, on their way between front and worker, through the slots of the crate `relay`.
+//! The format of requests and responses between front and worker.
 //!
-//! Heads, fields and addresses are as the crate `http1` packs them; numbers are little-endian. What does not fit in a slot goes through a stream socket beside it: answers as bytes, requests as files.
+//! Heads, fields and addresses are as the crate `http1` packs them; numbers are little-endian. What does not fit in a slot
+//! goes through a stream socket beside it: responses as bytes, requests as files.
 
-/// A request, as a worker gets it.
+/// A request as a worker receives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestFrame<'a> {
     pub id: u64,
-    /// A worker has died with it.
+    /// Whether a worker has died with this request.
     pub is_retry: bool,
     /// The addresses of the client and of the server.
     pub endpoints: &'a [u8],
@@ -14,16 +15,16 @@ pub struct RequestFrame<'a> {
     pub body: Payload<'a>,
 }
 
-/// Where the flags stand, and what they are.
+/// The offset of the flags in a request frame, and the flag for `is_retry`.
 const FLAGS: usize = 8;
 const AGAIN: u8 = 1;
 
-/// A part of a request.
+/// A part of a request: its head or its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload<'a> {
     None,
     Here(&'a [u8]),
-    /// This number of bytes of a file, which comes when it is asked for.
+    /// The part is in a file of this length in bytes, which the front sends when the worker asks for it.
     File(u64),
 }
 
@@ -58,12 +59,12 @@ impl<'a> RequestFrame<'a> {
         }
     }
 
-    /// The same request for a second worker: `bytes` are of [`RequestFrame::write_to`].
+    /// Marks the request in `bytes`, written by [`RequestFrame::write_to`], as a retry.
     pub fn mark_retry(bytes: &mut [u8]) {
         bytes[FLAGS] |= AGAIN;
     }
 
-    /// `None` if a front did not write this.
+    /// Parses a request frame; `None` if it is invalid.
     pub fn parse(bytes: &'a [u8]) -> Option<RequestFrame<'a>> {
         let rest = &mut &*bytes;
         let id = u64::from_le_bytes(array(rest)?);
@@ -78,29 +79,30 @@ impl<'a> RequestFrame<'a> {
     }
 }
 
-/// What a worker puts in the slot for its answer.
+/// What a worker writes to the slot as response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseFrame<'a> {
     Head(ResponseHead<'a>, ResponsePayload<'a>),
-    /// All of it comes through the stream: first this number of bytes of this frame itself.
+    /// The head does not fit in the slot. All of the response comes through the stream, first this number of bytes of its
+    /// `Head` frame.
     Long(u32),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseHead<'a> {
     pub status: u16,
-    /// The app wants the client's connection closed.
+    /// Whether the app wants the client's connection closed.
     pub closes: bool,
-    /// What stands behind the status; empty: what is usual there.
+    /// The reason phrase; empty for the usual one.
     pub reason: &'a [u8],
-    /// Packed.
+    /// The header fields, packed.
     pub fields: &'a [u8],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponsePayload<'a> {
     Here(&'a [u8]),
-    /// It comes through the stream; its length, if that is known.
+    /// The body comes through the stream; its length in bytes, if that is known.
     Stream(Option<u64>),
 }
 
@@ -132,7 +134,7 @@ impl<'a> ResponseFrame<'a> {
         }
     }
 
-    /// `None` if a worker did not write this.
+    /// Parses a response frame; `None` if it is invalid.
     pub fn parse(bytes: &'a [u8]) -> Option<ResponseFrame<'a>> {
         let rest = &mut &*bytes;
         let [tag] = array(rest)?;
@@ -158,18 +160,19 @@ impl<'a> ResponseFrame<'a> {
     }
 }
 
-/// What comes through a worker's stream: the number of the request, then how many bytes of its answer follow.
+/// Bytes of the header of each frame in a worker's stream: the number of the request, then how many bytes of its response
+/// follow.
 pub const STREAM_HEADER: usize = 8;
 
-/// A piece of an answer's body, or its end.
+/// A frame of a worker's stream: a piece of a response, its end, or a question for files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFrame {
-    /// This number of bytes, one or more.
+    /// This number of bytes follow, one or more.
     Bytes(u32),
     End,
-    /// It broke off.
+    /// The response broke off.
     Broken,
-    /// No answer: the files of the request are wanted ([`crate::send_files`]).
+    /// Not a response: the worker asks for the files of the request ([`crate::send_files`]).
     Files,
 }
 
@@ -184,7 +187,7 @@ impl StreamFrame {
         (u64::from(length) << 32 | u64::from(number)).to_le_bytes()
     }
 
-    /// The request's number, and what comes of it.
+    /// Parses a header: the request's number, and the frame.
     pub fn parse(head: [u8; STREAM_HEADER]) -> (u32, StreamFrame) {
         let head = u64::from_le_bytes(head);
         let piece = match (head >> 32) as u32 {

@@ -1,22 +1,24 @@
-//! Where things are in the memory, in words of 8 bytes, and what the words mean.
+//! The layout of the shared memory in words of 8 bytes, and the meaning of the words.
 //!
 //! ```text
-//! header  0 magic   8 the front: awake or asleep   16 last of the list of completions
-//! rings   two: head, tail, ring of entries (seq << 32 | slot); the first ring goes before the second
-//! awake   bits of the consumers whose workers sleep
-//! consumers   0 closed   1 claims   2 when it claimed last, in ns of CLOCK_MONOTONIC   3 requests that it has room for
-//!         4 times that the front had something to say about requests that it has   5 whether its thread runs
-//! slots   0 state   1 the next in the list of completions   2 bytes that are written   3 when it was claimed
-//!         4 ns that it has spent in PHP   5 ns that it has had the processor, both if the worker says so   8.. the bytes
+//! header      0 magic   8 the front: awake or asleep   16 last slot in the list of completions, + 1; 0: the list is empty
+//! rings       two: head, tail, ring of entries (seq << 32 | slot); requests of the first ring are claimed first
+//! sleeping    a bit for each consumer, set while its worker sleeps
+//! consumers   0 closed   1 number of claims   2 last claim, in ns of CLOCK_MONOTONIC   3 requests that it has room for
+//!             4 signals: changes by the front to requests that the worker has claimed   5 whether its thread runs
+//! slots       0 state   1 next slot in the list of completions, as in the header   2 length of the bytes
+//!             3 time of the claim, in ns of CLOCK_MONOTONIC   4 ns spent in PHP   5 ns on the processor, both if the worker
+//!             publishes them   8.. the bytes
 //! ```
 //!
 //! Words that different processes write are on different cache lines.
 
-/// A model tries many orders of the same accesses, in a memory as small as can be.
+/// Whether this build is for the model (`tests/interleavings.rs`), which tries many orders of the same accesses in a memory
+/// as small as possible.
 const IS_MODEL: bool = cfg!(feature = "model");
-/// Miri checks each access, and touches all of the memory.
+/// Whether Miri runs this build; Miri checks each access, and touches all of the memory.
 const IS_MIRI: bool = cfg!(miri);
-/// Requests that are posted or being answered at the same time. Memory that is not used is not there.
+/// Requests that can be posted or claimed at the same time. Slots that are never used take no memory.
 pub const SLOTS: usize = if IS_MODEL {
     4
 } else if IS_MIRI {
@@ -26,7 +28,7 @@ pub const SLOTS: usize = if IS_MODEL {
 };
 /// Workers of one front at the same time.
 pub const MAX_WORKERS: usize = if IS_MODEL || IS_MIRI { 64 } else { 1024 };
-/// Bytes of a request, or of its answer, that fit in a slot.
+/// Bytes of a request frame, or of a response frame, that fit in a slot.
 pub const SLOT_CAPACITY: usize = (SLOT - SLOT_HEADER) * 8;
 
 /// "HRELAY", then the version of this layout.
@@ -35,7 +37,7 @@ pub(crate) const AT_MAGIC: usize = 0;
 pub(crate) const AT_FRONT: usize = 8;
 pub(crate) const AT_COMPLETIONS: usize = 16;
 
-/// Entries of a ring: more than slots, because those that were taken back stay in it until a worker passes them.
+/// Entries of a ring. More than slots, because withdrawn requests stay in the ring until the head has passed them.
 pub(crate) const RING_CAPACITY: usize = 4 * SLOTS;
 pub(crate) const RING_WORDS: usize = 16 + RING_CAPACITY;
 pub(crate) const RING_HEAD: usize = 0;
@@ -77,24 +79,24 @@ pub(crate) const WORDS: usize = AT_SLOTS + SLOTS * SLOT;
 const _: () =
     assert!(IS_MODEL || IS_MIRI || (AT_SLEEPING | AT_CONSUMERS | AT_SLOTS).trailing_zeros() >= 3);
 
-/// The front runs: it looks for completions before it sleeps.
+/// The state of a front that runs; it drains completions before it sleeps.
 pub(crate) const AWAKE: u64 = 0;
-/// It sleeps: who has an answer wakes it.
+/// The state of a front that sleeps; a worker that has a completion wakes it.
 pub(crate) const ASLEEP: u64 = 1;
 
-/// A slot's state: `seq << 32 | consumer << 16 | flags`; 0 is free.
+/// A slot's state: `seq << 32 | consumer << 16 | flags`; the state of a free slot is 0.
 pub(crate) mod state {
     pub(crate) const POSTED: u64 = 1;
     pub(crate) const CLAIMED: u64 = 2;
-    /// The bytes are the answer's.
+    /// The slot's bytes are the response frame.
     pub(crate) const ANSWERED: u64 = 4;
-    /// The worker has done with it.
+    /// The worker has ended the request.
     pub(crate) const ENDED: u64 = 8;
-    /// It is in the list of completions, or is being put there.
+    /// The slot is in the list of completions, or is being added to it.
     pub(crate) const LISTED: u64 = 16;
     /// The request is cancelled: its client no longer waits.
     pub(crate) const CANCELLED: u64 = 32;
-    /// The client reads more slowly than the answer comes: no more of it for now.
+    /// The response is held: its client reads more slowly than it comes, so the worker pauses it.
     pub(crate) const HELD: u64 = 64;
 
     pub(crate) fn posted(seq: u32) -> u64 {

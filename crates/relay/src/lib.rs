@@ -1,10 +1,11 @@
-//! Requests from the front to its workers and answers back, through memory that they share.
+//! The protocol between front and workers: requests and responses in shared memory.
 //!
 //! A socket between front and worker costs both a system call for each direction, and the worker a sleep and a wake-up
 //! for each request: more than PHP needs for a small script. Here the front posts requests in one queue, and a worker
-//! that has nothing to do claims the next. No worker is asked: one that computes claims nothing, so a slow request delays
-//! no other, and under load workers go from one request to the next without sleeping. Only a worker that sleeps is woken,
-//! by an eventfd. A worker may have several requests: it claims another while those that it has wait for something.
+//! that has nothing to do claims the next. The front assigns no request: a worker that computes claims nothing, so a slow
+//! request delays no other, and under load workers go from one request to the next without sleeping. Only a worker that
+//! sleeps is woken, by an eventfd. A worker may have several requests: it claims another while its requests wait for
+//! something.
 //!
 //! ```text
 //! Dispatcher (the front)                            Consumer (each worker)
@@ -13,12 +14,12 @@
 //! drain_completions ◄────────────────── list of slots ◄───
 //! ```
 //!
-//! **Every moment is a good one to die.** A request is posted, or claimed by one worker whose number stands in the same
-//! word: when that worker dies, the front knows what died with it ([`Dispatcher::claimed_by`]). All else (the queue's head, the
-//! list) may be left half done by the dead; the others carry on. The front's death is the end of its memory: workers
-//! hear of it by a socket, and the next front brings memory of its own.
+//! **A process may die at any moment.** A request is posted, or claimed by one worker whose number is in the same word: when
+//! that worker dies, the front knows which requests died with it ([`Dispatcher::claimed_by`]). A worker that dies may leave
+//! all else (the queue's head, the list) half done; the other processes carry on. The memory ends with its front: EOF on a
+//! socket tells the workers that the front has exited, and the next front brings memory of its own.
 //!
-//! What the bytes mean is not this crate's business, nor is waiting: it has no runtime.
+//! The slots carry bytes, to which only [`frame`] gives a meaning. This crate has no runtime; its users wait.
 #![forbid(unsafe_code)]
 
 mod consumer;

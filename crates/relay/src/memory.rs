@@ -1,4 +1,4 @@
-//! The memory as both sides see it.
+//! The shared memory as both sides see it: slots, rings, consumers.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::layout::*;
 use crate::words::{AtomicU64, Words};
 
-/// One request: its slot and its number. A slot is used again with another number.
+/// The key of one request: its slot and its sequence number. A slot is reused with another number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestKey {
     pub slot: u16,
@@ -83,7 +83,7 @@ impl Memory {
         &self.slot(key.slot)[SLOT_STATE]
     }
 
-    /// Bytes of the side that has the slot: what publishes them is the change of its state.
+    /// Writes the bytes of a slot. Only the side that has the slot may write; the change of the slot's state publishes them.
     pub(crate) fn write(&self, slot: u16, bytes: &[u8]) {
         let words = self.slot(slot);
         assert!(
@@ -103,7 +103,7 @@ impl Memory {
         }
     }
 
-    /// Append them to `to`.
+    /// Appends the bytes of a slot to `to`.
     pub(crate) fn read(&self, slot: u16, to: &mut Vec<u8>) {
         let words = self.slot(slot);
         let length = usize::try_from(words[SLOT_LENGTH].load(Relaxed)).unwrap_or(0);
@@ -118,7 +118,7 @@ impl Memory {
     }
 }
 
-/// A queue: one process appends, any number takes.
+/// A queue: one process appends, any number of processes take.
 pub(crate) struct Ring<'a>(&'a [AtomicU64]);
 
 impl Ring<'_> {
@@ -134,7 +134,7 @@ impl Ring<'_> {
         RequestKey::of_entry(self.0[RING_ENTRIES + at as usize % RING_CAPACITY].load(SeqCst))
     }
 
-    /// Each side that sees that what stands at `head` is posted no more may pass it.
+    /// Moves the head past `head`. Each side may do so once it sees that the entry there is not posted any more.
     pub(crate) fn pass(&self, head: u64) {
         let _ = self.0[RING_HEAD].compare_exchange(head, head + 1, SeqCst, SeqCst);
     }
@@ -146,7 +146,7 @@ impl Ring<'_> {
     }
 }
 
-/// Nanoseconds.
+/// Returns the time of CLOCK_MONOTONIC in nanoseconds.
 pub(crate) fn now() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()

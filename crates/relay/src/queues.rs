@@ -1,4 +1,4 @@
-//! The queues that one worker claims from: one of each thread of the front, and for a moment those of its successor.
+//! The queues that one worker claims from: one for each thread of the front, and for a moment those of the next front too.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -7,11 +7,11 @@ use crate::consumer::Consumer;
 use crate::layout::RINGS;
 use crate::memory::{RequestKey, now};
 
-/// `T` is what belongs to one queue, the worker's consumer there included.
+/// The queues of one worker. `T` is what belongs to one queue, including the worker's consumer there.
 #[derive(Debug)]
 pub struct Queues<T> {
     all: RefCell<Vec<Rc<T>>>,
-    /// The one that is looked at first: the one after that of the last claim.
+    /// The index of the queue to claim from first: the one after that of the last claim.
     first: Cell<usize>,
 }
 
@@ -25,21 +25,22 @@ impl<T> Default for Queues<T> {
 }
 
 impl<T: AsRef<Consumer>> Queues<T> {
-    /// One more, with what was published of this worker so far.
+    /// Adds a queue, and publishes there that this worker runs and has room for `room` requests.
     pub fn add(&self, queue: Rc<T>, room: u32) {
         consumer_of(&queue).set_capacity(room);
         consumer_of(&queue).set_running(true);
         self.all.borrow_mut().push(queue);
     }
 
-    /// Its front is gone.
+    /// Removes the queue of a front that has exited.
     pub fn remove(&self, queue: &Rc<T>) {
         let mut all = self.all.borrow_mut();
         all.retain(|other| !Rc::ptr_eq(other, queue));
         self.first.set(0);
     }
 
-    /// The next request, and where it comes from: of all queues those that are repeated, and then one of each queue in turn.
+    /// Claims the next request; returns its queue too. Retried requests of all queues come first, then one of each queue in
+    /// turn.
     pub fn claim(&self) -> Option<(Rc<T>, RequestKey)> {
         let all = self.all.borrow();
         let first = self.first.get();
@@ -59,7 +60,7 @@ impl<T: AsRef<Consumer>> Queues<T> {
         None
     }
 
-    /// About to wait for a wake-up from any of them; false if there is something to claim instead.
+    /// Announces in all queues that this worker sleeps; returns false if there is a request to claim instead.
     pub fn sleep(&self) -> bool {
         let may_sleep = self
             .all
@@ -72,7 +73,7 @@ impl<T: AsRef<Consumer>> Queues<T> {
         may_sleep
     }
 
-    /// It does not wait any more.
+    /// Marks this worker as awake in all queues.
     pub fn mark_awake(&self) {
         self.all
             .borrow()

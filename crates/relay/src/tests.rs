@@ -1,4 +1,4 @@
-//! Both sides in one process: whatever happens in whatever order, each request is answered once or known to be lost.
+//! Tests of both sides in one process: in every order of events, each request is answered once or known to be lost.
 
 mod model;
 mod queues;
@@ -30,7 +30,7 @@ fn worker(dispatcher: &Dispatcher, memory: &OwnedFd) -> (u16, Consumer) {
     )
 }
 
-/// From this queue alone.
+/// Claims a request of this queue alone.
 fn claim(consumer: &Consumer) -> Option<RequestKey> {
     let key = (0..RINGS).find_map(|priority| consumer.claim_of(priority))?;
     consumer.begins(crate::memory::now());

@@ -1,6 +1,6 @@
-//! The words that both sides share.
+//! The atomic words that front and workers share.
 //!
-//! With the feature `model` they are shuttle's, which decides the order of all accesses: see `tests/interleavings.rs`.
+//! With the feature `model` they are shuttle's, which decides the order of all accesses (`tests/interleavings.rs`).
 
 use std::io;
 use std::os::fd::OwnedFd;

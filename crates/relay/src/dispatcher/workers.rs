@@ -1,4 +1,4 @@
-//! Which workers there are, and which of them is woken.
+//! The workers as the dispatcher knows them: which there are, what they do, and which is woken next.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -9,37 +9,38 @@ use crate::layout::{
 };
 use crate::memory::now;
 
-/// Nanoseconds after which a worker that was woken, or has come, is busy with something else: with requests of another thread of
-/// the front, or of the front before.
+/// Nanoseconds without a claim after which a worker that was woken, or has just been added, counts as busy with something
+/// else: requests of another thread of the front, or of the previous front.
 const CLAIMS_WITHIN: u64 = 10_000_000;
 
-/// A consumer, as known here.
+/// The state of a consumer, as the dispatcher knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Free,
-    /// Its worker has come then. It was woken then, if ever, and had claimed this number of requests before.
+    /// A worker has the consumer: when it was added, when it was last woken (0: never), both in nanoseconds, and how many
+    /// requests it had claimed before that wake-up.
     Taken {
         came: u64,
         woken: u64,
         claims: u64,
     },
-    /// Its worker gets nothing more.
+    /// The worker gets no more requests.
     Closed,
 }
 
-/// How many workers there are.
+/// The number of workers, by what they do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Staff {
-    /// That take requests.
+    /// Workers that take requests.
     pub workers: usize,
-    /// That are about to claim one: they have just come, or were just woken.
+    /// Workers that are about to claim a request: they were just added or woken.
     pub claiming: usize,
-    /// That compute or are about to, those that take no more requests included.
+    /// Workers that compute or are about to, including those that take no more requests.
     pub computing: usize,
 }
 
 impl Dispatcher {
-    /// A consumer for a worker; `None` if all are taken.
+    /// Takes a free consumer for a new worker; `None` if there is none.
     pub fn add_consumer(&self) -> Option<u16> {
         let mut consumers = self.consumers.borrow_mut();
         let taken = Place::Taken {
@@ -71,7 +72,7 @@ impl Dispatcher {
         Some(consumer)
     }
 
-    /// Its worker gets nothing more; what it has it keeps.
+    /// Gives the consumer's worker no more requests; the worker keeps those that it has claimed.
     pub fn close(&self, consumer: u16) {
         self.memory
             .consumer(consumer, CONSUMER_CLOSED)
@@ -81,7 +82,7 @@ impl Dispatcher {
         self.consumers.borrow_mut()[usize::from(consumer)] = Place::Closed;
     }
 
-    /// Its worker is gone.
+    /// Frees the consumer of a worker that has exited.
     pub fn remove_consumer(&self, consumer: u16) {
         self.close(consumer);
         self.consumers.borrow_mut()[usize::from(consumer)] = Place::Free;
@@ -92,7 +93,7 @@ impl Dispatcher {
         word.load(SeqCst) & bit != 0
     }
 
-    /// Whether a worker has nothing to do, or room for more.
+    /// Whether a worker sleeps: it has nothing to do, or room for another request.
     pub fn has_idle(&self) -> bool {
         let consumers = 0..self.consumers.borrow().len();
         consumers.step_by(64).any(|consumer| {
@@ -101,8 +102,8 @@ impl Dispatcher {
         })
     }
 
-    /// How many requests can be begun at once: the room of workers that sleep, and of those that were woken and have not
-    /// claimed yet.
+    /// Returns how many requests can begin at once: the room of workers that sleep, and of those that were woken and have
+    /// not claimed yet.
     pub fn idle_capacity(&self) -> usize {
         let consumers = self.consumers.borrow();
         let idle = consumers
@@ -131,8 +132,8 @@ impl Dispatcher {
             .load(SeqCst)
     }
 
-    /// How many of the workers that do not sleep have begun with something, or were woken, less than a number of nanoseconds
-    /// ago; and how many sleep.
+    /// Returns how many workers that do not sleep have claimed a request, or were woken, less than `within` nanoseconds ago;
+    /// and how many workers sleep.
     pub fn active(&self, within: u64) -> (usize, usize) {
         let (mut active, mut asleep, now) = (0, 0, now());
         for (consumer, place) in self.consumers.borrow().iter().enumerate() {
@@ -152,7 +153,7 @@ impl Dispatcher {
         (active, asleep)
     }
 
-    /// What all workers do.
+    /// Returns what all workers do.
     pub fn staff(&self) -> Staff {
         let (mut staff, now) = (Staff::default(), now());
         for (consumer, place) in self.consumers.borrow().iter().enumerate() {
@@ -180,14 +181,14 @@ impl Dispatcher {
         staff
     }
 
-    /// A worker that sleeps, to be woken now: the one with the fewest requests, because one that computes delays all that
-    /// its worker has; among equals the first, so that few of them stay warm.
+    /// Chooses a sleeping worker, which the caller wakes now: the one with the most room for requests, because a request
+    /// that computes delays all others of its worker; among equals the first, so that few workers stay warm.
     pub fn wake(&self) -> Option<u16> {
         loop {
             let consumer = self.least_loaded()?;
             let (word, bit) = self.memory.sleeping(consumer);
             if word.fetch_and(!bit, SeqCst) & bit == 0 {
-                // It woke of itself meanwhile.
+                // The worker woke by itself meanwhile.
                 continue;
             }
             let before = self.claims(usize::from(consumer));
@@ -205,14 +206,14 @@ impl Dispatcher {
         let asleep = (0..consumers.len()).rev().filter(|consumer| {
             matches!(consumers[*consumer], Place::Taken { .. }) && self.is_asleep(*consumer)
         });
-        // The last of the greatest, and so the first consumer.
+        // `max_by_key` returns the last of equals: by the reversed order, the first consumer.
         let consumer = asleep.max_by_key(|consumer| self.capacity_of(*consumer))?;
         u16::try_from(consumer).ok()
     }
 
     // ---- sleep ----
 
-    /// About to wait; false if a worker has done something meanwhile.
+    /// Announces that the front sleeps; returns false if there are completions to drain instead.
     pub fn sleep(&self) -> bool {
         let front = self.memory.word(AT_FRONT);
         front.store(ASLEEP, SeqCst);
@@ -223,7 +224,7 @@ impl Dispatcher {
         quiet
     }
 
-    /// It waits no more.
+    /// Marks the front as awake.
     pub fn mark_awake(&self) {
         self.memory.word(AT_FRONT).store(AWAKE, SeqCst);
     }

@@ -13,7 +13,7 @@ use shuttle::thread::{self, JoinHandle, Thread};
 
 use crate::{Consumer, Dispatcher, Notify, Priority, Queues, RequestKey};
 
-/// Schedules for each model: as many by chance, and as many with a few preemptions at places that are chosen (PCT).
+/// Schedules of each model: this many random ones, and this many with `PREEMPTIONS` preemptions at chosen places (PCT).
 const SCHEDULES: usize = 1_500;
 const PREEMPTIONS: usize = 3;
 
@@ -29,7 +29,7 @@ fn explore(model: impl Fn() + Send + Sync + 'static) {
     run(Box::new(PctScheduler::new(PREEMPTIONS, SCHEDULES)));
 }
 
-/// How often each request was run; it is written to the slot.
+/// How often each request was run. Its number is the byte in its slot.
 #[derive(Default)]
 struct Runs([AtomicUsize; 4]);
 
@@ -43,7 +43,7 @@ impl Runs {
     }
 }
 
-/// A worker: claims and answers until all of its queues are closed. `fronts`: to be woken, by queue.
+/// Runs a worker: claims and answers until all of its queues are closed. `fronts`: the threads to wake, by queue.
 fn work(consumers: Vec<Consumer>, fronts: &[Thread], runs: &Runs) {
     let queues = Queues::default();
     let all: Vec<_> = consumers.into_iter().map(Rc::new).collect();
@@ -111,7 +111,7 @@ impl Front {
         }
     }
 
-    /// Its workers get nothing more.
+    /// Gives the front's workers no more requests.
     fn close(&self) {
         for (consumer, worker) in self.workers.iter().enumerate() {
             self.dispatcher.close(u16::try_from(consumer).expect("few"));
@@ -120,7 +120,7 @@ impl Front {
     }
 }
 
-/// A front and workers that claim from it alone.
+/// Starts a front and workers that claim from it alone.
 fn start(workers: usize) -> (Front, Vec<JoinHandle<()>>, Arc<Runs>) {
     let mut front = Front::new();
     let runs = Arc::new(Runs::default());

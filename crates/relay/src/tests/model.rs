@@ -1,4 +1,4 @@
-//! Steps in any order, beside a model of what should be the case.
+//! Steps in random order, compared with a model of the expected state.
 
 use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
@@ -8,16 +8,16 @@ use proptest::prelude::*;
 use super::{claim, completions, post, worker};
 use crate::{Consumer, Dispatcher, Priority, RequestKey};
 
-/// What may happen next.
+/// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
     Post(bool),
     TakeBack(usize),
     Cancel(usize),
     Claim(usize),
-    /// Claim as a worker that dies before anything else: the queue's head still points there.
+    /// A worker claims and dies before it does anything else: the queue's head still points to the request.
     ClaimAndDie(usize),
-    /// A worker's request, of several.
+    /// A worker answers one of its requests.
     Answer(usize, usize),
     End(usize, usize),
     Die(usize),
@@ -38,10 +38,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Requests that a worker of the model has at most.
+/// The most requests that a worker of the model has.
 const MOST: usize = 3;
 
-/// What should be the case.
+/// The dispatcher with its workers, and the expected state of all requests.
 struct Model {
     dispatcher: Dispatcher,
     memory: OwnedFd,

@@ -1,4 +1,4 @@
-//! Workers that claim from several queues: nothing is lost, nothing runs twice, none sleeps while there is something to do.
+//! Workers that claim from several queues: no request is lost, none runs twice, no worker sleeps while one can be claimed.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::{Consumer, Dispatcher, Notify, Priority, Queues, RequestKey};
 const QUEUES: usize = 3;
 const WORKERS: usize = 3;
 
-/// A consumer, and which queue it belongs to.
+/// The number of a queue, and a consumer of it.
 struct Place(usize, Consumer);
 
 impl AsRef<Consumer> for Place {
@@ -31,7 +31,7 @@ enum Step {
     Claim(usize),
     End(usize, usize),
     Sleep(usize),
-    /// A worker dies, and another has its consumers.
+    /// A worker dies, and another takes its consumers.
     Die(usize),
 }
 
@@ -57,7 +57,7 @@ struct Worker {
 struct Model {
     dispatchers: Vec<(Dispatcher, std::os::fd::OwnedFd)>,
     workers: Vec<Worker>,
-    /// By queue, each with whether it goes first.
+    /// Posted requests: the queue, the key, and whether it is a retry.
     posted: Vec<(usize, RequestKey, bool)>,
     ended: HashSet<(usize, RequestKey)>,
     sleeping: HashSet<usize>,
@@ -98,7 +98,7 @@ impl Model {
         }
     }
 
-    /// Each queue wakes one that sleeps, if any does.
+    /// Posts a request; its queue wakes a sleeping worker, if there is one.
     fn post(&mut self, queue: usize, first: bool) {
         let priority = if first {
             Priority::Retry
@@ -166,7 +166,7 @@ impl Model {
                 self.ended.insert((queue, key));
             }
             Step::Sleep(n) if !self.sleeping.contains(&n) => {
-                // What was taken back stays in a queue until it is passed.
+                // Withdrawn requests stay in a queue until the head has passed them.
                 self.drain_completions();
                 if self.workers[n].queues.sleep() {
                     assert!(self.posted.is_empty(), "it sleeps while something waits");
@@ -258,7 +258,7 @@ fn a_claim_from_one_queue_is_seen_in_all() {
     assert_eq!(dispatchers[1].0.active(u64::MAX), (1, 0));
 }
 
-/// Longer than any wait of a test that does not fail.
+/// A time longer than any wait in a test that passes.
 const LOST: Duration = Duration::from_secs(20);
 
 fn rest() {
@@ -267,7 +267,7 @@ fn rest() {
     assert!(began.elapsed() < LOST, "a wake-up was lost");
 }
 
-/// Claims and answers until all is over.
+/// Runs a worker: claims and answers until `over`.
 fn serve(consumers: Vec<Consumer>, fronts: &[Thread], over: &AtomicBool, slept: &AtomicUsize) {
     let queues = Queues::default();
     for (queue, consumer) in consumers.into_iter().enumerate() {
@@ -286,7 +286,7 @@ fn serve(consumers: Vec<Consumer>, fronts: &[Thread], over: &AtomicBool, slept: 
     }
 }
 
-/// Posts a few at a time, and sleeps until they are answered.
+/// Posts a few requests at a time, and sleeps until they are answered.
 fn ask(dispatcher: &Dispatcher, workers: &[Thread], requests: usize) {
     let (mut sent, mut waiting) = (0, HashSet::new());
     while sent < requests || !waiting.is_empty() {

@@ -1,4 +1,4 @@
-//! One dispatcher and several consumers, each on a thread of its own.
+//! Tests of one dispatcher and several consumers, each on a thread of its own.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Accepting connections.
+//! Accepts clients' connections.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,10 +15,11 @@ use tokio::task::spawn_local;
 use crate::channel;
 use crate::connection::{self, Handler};
 
-/// The pause before the next attempt.
+/// The pause before the next attempt to accept.
 pub const RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Accept on a socket that the supervisor opened, TCP or Unix, until [`HttpServer::stop_listening`](crate::HttpServer::stop_listening).
+/// Accepts connections from a socket that the supervisor opened, TCP or Unix, until
+/// [`HttpServer::stop_listening`](crate::HttpServer::stop_listening).
 pub fn listen<H: Handler>(handler: &Rc<H>, socket: OwnedFd) -> io::Result<()> {
     rustix::io::ioctl_fionbio(&socket, true)?;
     let listener = channel::watch(socket, Interest::READABLE)?;
@@ -50,7 +51,7 @@ async fn next(listener: &AsyncFd<OwnedFd>) -> io::Result<OwnedFd> {
     }
 }
 
-/// Serve a connection that was accepted, here or by another process. `guard` is dropped when it has ended.
+/// Serves a connection that was accepted, here or by another process. `guard` is dropped when the connection has ended.
 ///
 /// # Errors
 /// If the client has hung up meanwhile.
@@ -65,7 +66,7 @@ pub fn serve<H: Handler>(
         let stream = UnixStream::from_std(fd.into())?;
         connection::open(handler, stream, Endpoints::default(), guard);
     } else {
-        // Small answers must not wait for an acknowledgement.
+        // Small responses must not wait for an acknowledgement.
         let _ = sockopt::set_tcp_nodelay(&fd, true);
         let stream = TcpStream::from_std(fd.into())?;
         let endpoints = Endpoints::tcp(stream.peer_addr()?, stream.local_addr()?);
@@ -74,8 +75,9 @@ pub fn serve<H: Handler>(
     Ok(())
 }
 
-/// Wait until another attempt makes sense; `log` gets the error. Without descriptors or memory the clients stay in the
-/// kernel's queue, and idle connections end to free some. A client that hung up before it was accepted is no failure.
+/// Waits until another attempt to accept makes sense; `log` gets the error. Without descriptors or memory the clients stay
+/// in the kernel's queue, and idle connections are ended to free some. A client that hung up before it was accepted is no
+/// failure.
 pub async fn recover(connections: &Connections, error: &io::Error, log: impl FnOnce(String)) {
     if error.kind() == io::ErrorKind::ConnectionAborted {
         return;

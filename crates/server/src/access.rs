@@ -1,7 +1,8 @@
-//! The access log: a line for each request of a client's.
+//! The access log: a line for each request of a client.
 //!
-//! A thread gathers its lines and writes them before it sleeps, or when there are many, so that a busy server makes one system call
-//! for several requests, and one with little to do shows each at once. What is gathered is lost if the process is killed.
+//! A thread gathers its lines and writes them before it sleeps, or when there are many. So a busy server makes one system
+//! call for several requests, and one with little to do shows each line at once. Gathered lines are lost if the process is
+//! killed.
 
 mod line;
 mod sink;
@@ -18,14 +19,14 @@ pub use self::line::Entry;
 use self::sink::Sink;
 use self::time_text::TimeText;
 
-/// Gathered bytes at which they are written.
+/// Gathered bytes at which the lines are written.
 const ENOUGH: usize = 16 * 1024;
-/// Milliseconds between two complaints.
+/// Milliseconds between two complaints about lines that cannot be written.
 const COMPLAIN_AGAIN: u64 = 60_000;
 
 type Complain = Box<dyn Fn(String)>;
 
-/// Of one thread.
+/// The access log of one thread.
 pub struct AccessLog {
     target: RefCell<Option<LogTarget>>,
     format: Cell<AccessFormat>,
@@ -36,25 +37,25 @@ pub struct AccessLog {
     complained: Cell<Option<u64>>,
 }
 
-/// A request that is over.
+/// A finished request, as the access log shows it.
 #[derive(Debug, Clone, Copy)]
 pub struct Served<'a> {
     /// Address of the client; empty for a Unix socket.
     pub client: &'a str,
-    /// 0: it got none.
+    /// The id of the request; 0 if it has none.
     pub id: u64,
     pub exchange: &'a Exchange,
     pub spent: Spent,
 }
 
-/// Where the time of a request went, as far as it came.
+/// Where the time of a request went, as far as the request came.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Waiting for its turn.
+    /// Time of waiting for its turn.
     pub queue: Duration,
-    /// From the begin of its PHP code to the end of its response.
+    /// Time from the start of its PHP code to the end of its response.
     pub php: Duration,
-    /// Of that on the processor.
+    /// The part of `php` that its code has spent on the processor.
     pub cpu: Duration,
 }
 
@@ -62,13 +63,13 @@ thread_local! {
     static LOG: RefCell<Option<Rc<AccessLog>>> = const { RefCell::new(None) };
 }
 
-/// This thread is about to sleep, or to end.
+/// Writes the lines that this thread has gathered, because the thread is about to sleep, or to end.
 pub fn flush() {
     LOG.with_borrow(|log| log.as_deref().map(AccessLog::flush));
 }
 
 impl AccessLog {
-    /// That of this thread, which goes nowhere yet.
+    /// Installs the access log of this thread, without a target yet.
     pub fn install() -> Rc<AccessLog> {
         let log = Rc::new(AccessLog {
             target: RefCell::default(),
@@ -83,12 +84,12 @@ impl AccessLog {
         log
     }
 
-    /// `complain` is told, now and then, why lines cannot be written.
+    /// Sets the function that is told, now and then, why lines cannot be written.
     pub fn complain_to(&self, complain: impl Fn(String) + 'static) {
         let _ = self.complain.set(Box::new(complain));
     }
 
-    /// From now on lines go there, in this format.
+    /// Sets target and format of the lines from now on.
     pub fn change(&self, target: Option<&LogTarget>, format: AccessFormat) {
         self.flush();
         self.format.set(format);
@@ -96,7 +97,7 @@ impl AccessLog {
         self.reopen();
     }
 
-    /// The file may be another now: it was renamed by what rotates logs. What cannot be opened leaves the old one in use.
+    /// Reopens the target after log rotation has renamed the file. If it cannot be opened, the old file stays in use.
     pub fn reopen(&self) {
         self.flush();
         let target = self.target.borrow();
@@ -106,7 +107,7 @@ impl AccessLog {
         }
     }
 
-    /// What is to be kept of a request for its line; `None` where there is no log.
+    /// Returns what is to be kept of a request for its line; `None` if there is no log.
     #[must_use]
     pub fn entry(&self, head: &RequestParts) -> Option<Entry> {
         self.is_on().then(|| Entry::of(head, self.format.get()))
@@ -117,18 +118,18 @@ impl AccessLog {
         self.sink.borrow().is_some()
     }
 
-    /// Lines have [`Served::spent`].
+    /// Whether lines show [`Served::spent`].
     #[must_use]
     pub fn has_times(&self) -> bool {
         self.is_on() && self.format.get() == AccessFormat::Json
     }
 
-    /// It is over.
+    /// Adds the line of a finished request.
     pub fn served(&self, entry: &Entry, served: &Served<'_>) {
         self.add(|lines, time| entry.write(lines, time, served));
     }
 
-    /// It was answered before it became a request. Where there was no answer, there is no line.
+    /// Adds the line of a rejection that came before there was a request. Without a response there is no line.
     pub fn refused(&self, client: &str, rejection: &Rejection<'_>) {
         if rejection.status.is_some() && self.is_on() {
             let format = self.format.get();
@@ -147,7 +148,7 @@ impl AccessLog {
         }
     }
 
-    /// Write what was gathered.
+    /// Writes the gathered lines.
     pub fn flush(&self) {
         if self.lines.borrow().is_empty() {
             return;
@@ -176,10 +177,10 @@ impl AccessLog {
     }
 }
 
-/// Whether lines can go there.
+/// Checks whether lines can be written to this target.
 ///
 /// # Errors
-/// If not: what a user is told.
+/// The reason for the user, if they cannot.
 pub fn check(target: &LogTarget) -> std::io::Result<()> {
     Sink::open(target).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Descriptors and control channels in the runtime.
+//! Registers descriptors and control channels with the runtime.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Register a descriptor with the reactor.
+/// Registers a descriptor with the reactor.
 ///
 /// tokio deprecates this constructor because the reactor keeps a stale entry if the descriptor is closed while it is
 /// registered. The types given here own their descriptor; the worker's borrowed numbers are deregistered by its hook of
@@ -21,7 +21,7 @@ pub fn watch<T: AsRawFd>(fd: T, interest: Interest) -> io::Result<AsyncFd<T>> {
     AsyncFd::with_interest(fd, interest)
 }
 
-/// The next message; `None` at the end.
+/// Receives the next message; `None` at EOF.
 pub async fn receive<T: DeserializeOwned>(
     channel: &AsyncFd<Channel>,
 ) -> Result<Option<(T, Vec<OwnedFd>)>, Error> {

@@ -18,47 +18,47 @@ use crate::access::{Entry, Served, Spent};
 
 /// The process behind the connections: the front or a worker.
 pub trait Handler: Sized + 'static {
-    /// A client as this process names it.
+    /// A client in the form that this process uses.
     type Client: Clone;
     type Body: Body + Unpin;
-    /// What belongs to a request until it is over.
+    /// What the process keeps of a request until it is over.
     type Context: Clone + Default;
 
     fn http(&self) -> &HttpServer;
 
     fn client(endpoints: &Endpoints) -> Self::Client;
 
-    /// A client's address, for the access log.
+    /// Returns a client's address, for the access log.
     fn address(client: &Self::Client) -> &str;
 
     fn socket(client: &Self::Client) -> Option<SocketAddr>;
 
     fn context(&self, head: &RequestHead) -> Self::Context;
 
-    /// Where the time of a request went.
+    /// Returns where the time of a request went.
     fn spent(context: &Self::Context) -> Spent;
 
-    /// Take a connection that was just accepted.
+    /// Takes a connection that was just accepted.
     fn accepted(self: &Rc<Self>, connection: OwnedFd);
 
-    /// Connections in all processes, with one that was just accepted.
+    /// Returns the number of connections in all processes, including one that was just accepted.
     fn connections_in_all(&self) -> u64;
 
-    /// Connections that other processes have of this address.
+    /// Returns the number of connections from this address in other processes.
     fn connections_elsewhere(&self, _: IpAddr) -> u64 {
         0
     }
 
-    /// One of this address was opened, which other processes are to know.
+    /// Publishes to other processes that a connection from this address was opened.
     fn opened(&self, _: IpAddr) {}
 
-    /// It was closed.
+    /// Publishes to other processes that a connection from this address was closed.
     fn closed(&self, _: IpAddr) {}
 
-    /// There are as many connections as there may be.
+    /// Notes that there are as many connections as there may be.
     fn is_full(&self) {}
 
-    /// Answer a request. If the future is dropped before it is ready, the client is gone.
+    /// Answers a request. If the future is dropped before it is ready, the client has left.
     fn answer(
         self: Rc<Self>,
         request: Request<Self>,
@@ -72,11 +72,11 @@ pub trait Handler: Sized + 'static {
     }
 }
 
-/// A request beside its head and body.
+/// What belongs to a request besides its head and body.
 pub struct Request<H: Handler> {
     pub id: u64,
     pub client: H::Client,
-    /// Why what a proxy says of its client cannot be believed.
+    /// Why the fields in which a proxy names its client are not trusted.
     pub error: Option<ForwardedError>,
     pub context: H::Context,
 }
@@ -85,15 +85,15 @@ pub struct Request<H: Handler> {
 struct Connection<H: Handler> {
     handler: Rc<H>,
     peer: Peer,
-    /// Of requests that name no other.
+    /// The client of requests that name no other.
     client: RefCell<H::Client>,
-    /// Of the request that is answered.
+    /// The context of the request that is being answered.
     context: RefCell<H::Context>,
     route: Cell<usize>,
     logged: RefCell<Option<Logged<H>>>,
 }
 
-/// What the access log has of a request.
+/// What the access log needs of a request.
 struct Logged<H: Handler> {
     entry: Entry,
     id: u64,
@@ -185,7 +185,7 @@ impl<H: Handler> http1::Service for Connection<H> {
     }
 }
 
-/// Count and log a refusal that comes before any request.
+/// Counts and logs a rejection that comes before any request.
 fn reject<H: Handler>(handler: &H, rejection: &Rejection<'_>, client: &H::Client) {
     let http = handler.http();
     if let Some(status) = rejection.status {
@@ -195,7 +195,7 @@ fn reject<H: Handler>(handler: &H, rejection: &Rejection<'_>, client: &H::Client
     http.access.refused(H::address(client), rejection);
 }
 
-/// Answer requests on `stream`, if one more connection may be opened. `guard` is dropped when it has ended.
+/// Answers requests on `stream`, if one more connection may be opened. `guard` is dropped when the connection has ended.
 pub(crate) fn open<H: Handler>(
     handler: Rc<H>,
     stream: impl Stream,
@@ -224,7 +224,7 @@ pub(crate) fn open<H: Handler>(
     spawn_local(serve(handler, stream, peer, guard));
 }
 
-/// Until either side has had enough. The connection counts as open before the first step.
+/// Serves a connection until either side ends it. The connection counts as open before the future is polled.
 pub fn serve<H: Handler>(
     handler: Rc<H>,
     stream: impl Stream,

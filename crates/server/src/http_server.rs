@@ -1,4 +1,4 @@
-//! What holds for all clients' connections of one thread: settings, limits, the access log, counters.
+//! State that all clients' connections of one thread share: settings, limits, the access log, counters.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -17,10 +17,10 @@ use tokio::time::timeout;
 use crate::access::AccessLog;
 use crate::{RequestIds, Routes};
 
-/// What connections may take to end when they are cut off.
+/// How long connections may take to end when they are cut off.
 const LAST: Duration = Duration::from_millis(100);
 
-/// The clients of one thread.
+/// The HTTP server of one thread.
 pub struct HttpServer {
     http: Cell<http1::Settings>,
     admission: Cell<Admission>,
@@ -29,21 +29,21 @@ pub struct HttpServer {
     pub(crate) listeners: RefCell<Vec<AbortHandle>>,
     request_ids: RequestIds,
     pub(crate) routes: Routes,
-    /// Paths whose requests are run although their client left while they waited.
+    /// Paths whose requests are run even if their client left while they waited.
     without_client: RefCell<Routes>,
     pub access: Rc<AccessLog>,
     rejections: RejectionLog,
-    /// A proxy that the configuration leaves out was named in the log.
+    /// Whether the log has named a proxy that is missing from the configuration.
     has_advised: Cell<bool>,
     pub board: Rc<Writer>,
-    /// Wakes the clock of this thread, which stands still while there is nothing to look at.
+    /// Wakes the periodic sweep of this thread, which pauses while there is nothing to check.
     pub clock: Notify,
-    /// Woken when a connection has ended.
+    /// Notified when a connection has ended.
     changed: Rc<Notify>,
 }
 
 impl HttpServer {
-    /// Its access log goes nowhere before [`HttpServer::change`].
+    /// Makes a server. Its access log has no target before [`HttpServer::change`].
     #[must_use]
     pub fn new(
         settings: &Settings,
@@ -72,7 +72,7 @@ impl HttpServer {
         }
     }
 
-    /// These hold from now on; open connections keep the limits that they began with.
+    /// Applies settings from now on; open connections keep the limits that they began with.
     pub fn change(&self, settings: &Settings) {
         http1::set_spool_limit(settings.http.max_spool);
         self.http.set(settings.http);
@@ -104,20 +104,20 @@ impl HttpServer {
         self.request_ids.next()
     }
 
-    /// A request that waits for its turn is not run once its client has left.
+    /// Whether a request that waits for its turn is not run once its client has left.
     #[must_use]
     pub fn leaves_with_client(&self, head: &RequestHead) -> bool {
         head.is_safe() && self.without_client.borrow().of(head.path()) == 0
     }
 
-    /// Log that a request was refused, not too often.
+    /// Logs that a request was refused (rate-limited).
     pub fn log_rejection(&self, rejection: &Rejection<'_>, client: Option<SocketAddr>) {
         if let Some(line) = self.rejections.line(rejection, client) {
             logging::info!("{line}");
         }
     }
 
-    /// Log, once, that the configuration most likely leaves out a proxy.
+    /// Logs, once, that a proxy is most likely missing from the configuration.
     pub(crate) fn look_for_proxy(&self, peer: &Peer, head: &RequestHead) {
         if !self.has_advised.get()
             && let Some(advice) = peer.advice(head)
@@ -132,25 +132,25 @@ impl HttpServer {
         self.board.count(Counter::BytesOut, sent);
     }
 
-    /// A connection has ended.
+    /// Notes that a connection has ended.
     pub(crate) fn closed(&self, key: usize) {
         self.connections.closed(key);
         self.board.count(Counter::ConnectionsClosed, 1);
         self.changed.notify_waiters();
     }
 
-    /// Close connections that nothing comes from. While this process leaves, idle ones have `leaving` milliseconds.
+    /// Closes connections that have timed out. While this process drains, idle connections have `leaving` milliseconds.
     pub fn close_silent(&self, leaving: Option<u64>) {
         let timeouts = Timeouts::new(&self.http.get(), leaving);
         self.connections.close_silent(&timeouts);
     }
 
-    /// Accept no further connection.
+    /// Stops accepting connections.
     pub fn stop_listening(&self) {
         self.listeners.take().iter().for_each(AbortHandle::abort);
     }
 
-    /// Until no connection is open.
+    /// Waits until no connection is open.
     pub async fn all_closed(&self) {
         loop {
             let changed = self.changed.notified();
@@ -161,13 +161,13 @@ impl HttpServer {
         }
     }
 
-    /// End connections whose requests were not done in time, so that no answer looks complete.
+    /// Ends connections whose requests were not done in time, so that no response looks complete.
     pub async fn cut_off(&self) {
         logging::warning!(
             "time to finish is over: leaving with {} connections open",
             self.connections.count()
         );
-        // Only a connection itself can see to that.
+        // Only a connection itself can make sure that its response does not look complete.
         self.connections.cut_off();
         let _ = timeout(LAST, self.all_closed()).await;
     }

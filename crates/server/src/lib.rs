@@ -1,5 +1,5 @@
-//! An HTTP server, as the front and the workers are one: it accepts clients' connections and gives each request to the
-//! process's [`Handler`]. Also the ends of the channels to the supervisor, in the runtime.
+//! The HTTP server that the front and the workers share: accepts clients' connections and gives each request to the
+//! process's [`Handler`]. Also registers the channels to the supervisor with the runtime ([`channel`]).
 #![forbid(unsafe_code)]
 
 pub mod accept;

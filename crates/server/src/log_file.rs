@@ -1,4 +1,4 @@
-//! A file that several processes append lines to.
+//! A log file to which several processes append lines.
 
 use std::fs::File;
 use std::io;
@@ -9,17 +9,17 @@ use std::path::Path;
 use http1::RESERVED_DESCRIPTORS;
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
-/// Open it, or make it: for its user to write, and for its group to read. Each write is whole.
+/// Opens the file, or creates it: its user may write it, its group may read it. Each write is whole.
 ///
 /// # Errors
-/// Those of the system.
+/// Those of the system calls.
 pub fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     let options = options.append(true).create(true).mode(0o640);
     Ok(above_reserved(options.open(path)?.into())?.into())
 }
 
-/// PHP's own descriptors are the low ones (see `http1::RESERVED_DESCRIPTORS`).
+/// Moves a descriptor above the low numbers, which are kept for PHP (see `http1::RESERVED_DESCRIPTORS`).
 pub(crate) fn above_reserved(fd: OwnedFd) -> io::Result<OwnedFd> {
     match fcntl_dupfd_cloexec(&fd, RESERVED_DESCRIPTORS as i32) {
         Err(Errno::INVAL) => Ok(fd),

@@ -1,7 +1,7 @@
-//! How many requests may wait for their turn, and for how long.
+//! Limits of a queue: how many requests may wait for their turn, and for how long.
 //!
-//! The time is a controlled delay (CoDel): a queue that empties now and then takes up bursts, and each request may wait for
-//! the whole time. One that does not empty only delays all that comes, so the limit is a tenth then.
+//! The time is a controlled delay (CoDel): a queue that empties now and then absorbs bursts, and each request may wait for
+//! the whole time. A queue that does not empty only delays all requests, so each may wait for a tenth of the time.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -9,28 +9,28 @@ use std::time::{Duration, Instant};
 use http1::Response;
 use shm::{Counter, Writer};
 
-/// The part of the time that remains while the queue does not empty.
+/// The divisor of the time while the queue does not empty.
 const STANDING: u32 = 10;
 
-/// `workers.queue` and `workers.queue_timeout`.
+/// The settings `workers.queue` and `workers.queue_timeout`.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueLimits {
     pub length: usize,
-    /// `Duration::MAX`: none.
+    /// How long a request may wait in a queue that empties; `Duration::MAX` is no limit.
     timeout: Duration,
 }
 
 /// Why a request does not get its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// As many wait as may.
+    /// As many requests wait as may.
     Full,
-    /// It has waited for as long as it may.
+    /// The request has waited for as long as it may.
     Expired,
 }
 
 impl QueueLimits {
-    /// A timeout of zero is none.
+    /// Makes limits; a timeout of zero is no limit.
     #[must_use]
     pub fn new(length: u32, timeout: Duration) -> QueueLimits {
         QueueLimits {
@@ -42,7 +42,7 @@ impl QueueLimits {
         }
     }
 
-    /// How long a request may wait in a queue that has not been empty for `filled`.
+    /// Returns how long a request may wait in a queue that has not been empty for `filled`.
     #[must_use]
     pub fn time(&self, filled: Option<Duration>) -> Duration {
         match filled {
@@ -51,14 +51,14 @@ impl QueueLimits {
         }
     }
 
-    /// The limit of a queue that does not empty.
+    /// Returns how long a request may wait in a queue that does not empty.
     #[must_use]
     pub fn shortest(&self) -> Duration {
         self.timeout / STANDING
     }
 }
 
-/// A request that waits, counted until this is dropped.
+/// A request that waits, and counts as waiting until this is dropped.
 pub struct Waits {
     board: Rc<Writer>,
     since: Instant,
@@ -81,14 +81,14 @@ impl Drop for Waits {
     }
 }
 
-/// A request that was counted as [`Counter::Queued`] waits no more.
+/// Counts the end of the wait of a request that was counted as [`Counter::Queued`].
 pub fn count_wait(board: &Writer, time: Duration) {
     let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     board.count(Counter::Unqueued, 1);
     board.count(Counter::QueuedMicroseconds, micros);
 }
 
-/// Makes of `response` the answer to a request that does not get its turn, and counts it.
+/// Makes `response` the response to a request that does not get its turn, and counts the request.
 pub fn unavailable<B>(why: Refused, board: &Writer, mut response: Response<B>) -> Response<B> {
     board.count(Counter::Unavailable, 1);
     if why == Refused::Expired {

@@ -1,10 +1,11 @@
-//! Ids of requests.
+//! Request ids.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The ids that one thread gives. They differ between processes, starts and threads, and increase within one; 0 is none.
+/// The source of one thread's request ids. They differ between processes, starts and threads, and increase within a thread;
+/// 0 is no id.
 #[derive(Debug)]
 pub struct RequestIds {
     last: Cell<u64>,
@@ -12,7 +13,7 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// For the thread `index` of `threads`.
+    /// Makes the source of ids for the thread `index` of `threads`.
     #[must_use]
     pub fn new(index: u32, threads: u32) -> RequestIds {
         RequestIds {
@@ -21,7 +22,7 @@ impl RequestIds {
         }
     }
 
-    /// The next id.
+    /// Returns the next id.
     pub fn next(&self) -> u64 {
         let id = self.last.get().wrapping_add(self.step).max(1);
         self.last.set(id);
@@ -29,7 +30,7 @@ impl RequestIds {
     }
 }
 
-/// All threads of a process count from the same number.
+/// Returns the number from which all threads of this process count.
 fn process_seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     *SEED.get_or_init(|| {

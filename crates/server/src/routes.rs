@@ -1,15 +1,15 @@
-//! Patterns of paths, by which metrics tell requests apart: a number of them that is known beforehand, whatever clients ask for.
+//! Patterns of paths, by which metrics tell requests apart: their number is known beforehand, whatever clients request.
 
-/// Those of `metrics.routes`.
+/// A list of path patterns, such as the setting `metrics.routes`.
 #[derive(Debug, Clone, Default)]
 pub struct Routes(Vec<Vec<Segment>>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     Text(Vec<u8>),
-    /// `{name}`: anything that is not empty.
+    /// `{name}`: any segment that is not empty.
     Any,
-    /// `*` at the end: all that follows.
+    /// `*` at the end: all segments that follow.
     Rest,
 }
 
@@ -19,7 +19,7 @@ impl Routes {
         Routes(patterns.iter().map(|pattern| parse(pattern)).collect())
     }
 
-    /// The number of the first pattern that fits, from 1 on; 0: none.
+    /// Returns the number of the first pattern that matches, from 1 on; 0 if none does.
     #[must_use]
     pub fn of(&self, path: &[u8]) -> usize {
         let fits = |pattern: &Vec<Segment>| fits(pattern, path);

@@ -1,7 +1,6 @@
-//! Things of which there is a certain number, such as permits or slots, and the queue of those that wait for one: first come, first
-//! served.
+//! A limited number of things, such as permits or slots, and a queue of waiters: first come, first served.
 //!
-//! A waiter that is dropped after it was given something passes that on.
+//! A waiter that is dropped after it was given a thing passes the thing on.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,14 +22,14 @@ struct Waiter<T> {
     waker: RefCell<Option<Waker>>,
 }
 
-/// Waits in the queue; ready when it is given something.
+/// A future that waits in the queue; ready when it is given a thing.
 pub struct Acquire<T> {
     queue: Rc<WaitQueue<T>>,
     waiter: Rc<Waiter<T>>,
 }
 
 impl<T> WaitQueue<T> {
-    /// With these, all idle.
+    /// Makes a queue with these things, all idle.
     pub fn new(idle: impl IntoIterator<Item = T>) -> Rc<WaitQueue<T>> {
         Rc::new(WaitQueue {
             idle: RefCell::new(idle.into_iter().collect()),
@@ -39,7 +38,7 @@ impl<T> WaitQueue<T> {
         })
     }
 
-    /// The number of waiters.
+    /// Returns the number of waiters.
     pub fn waiting(&self) -> usize {
         self.waiting.get()
     }
@@ -48,12 +47,12 @@ impl<T> WaitQueue<T> {
         self.waiting.get() > 0
     }
 
-    /// Takes something idle. While there are waiters, nothing is.
+    /// Takes an idle thing. While there are waiters, no thing is idle.
     pub fn try_acquire(&self) -> Option<T> {
         self.idle.borrow_mut().pop()
     }
 
-    /// Waits in the queue; `first`: before all others.
+    /// Joins the queue; `first`: before all other waiters.
     pub fn acquire(self: &Rc<Self>, first: bool) -> Acquire<T> {
         let waiter = Rc::new(Waiter {
             given: RefCell::new(None),
@@ -76,7 +75,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Keeps one from all others until the result is dropped: an idle one, or the next that is released.
+    /// Keeps one thing from all others until the result is dropped: an idle thing, or the next that is released.
     pub fn hold(self: &Rc<Self>) -> Acquire<T> {
         let idle = self.try_acquire();
         if idle.is_none() {
@@ -132,7 +131,7 @@ impl<T> Drop for Acquire<T> {
         }
         match self.waiter.given.take() {
             Some(thing) => self.queue.release(thing),
-            // Still in the queue, unless it was given something and has taken it.
+            // The waiter is still in the queue, unless it was given a thing and has taken it.
             None if Rc::strong_count(&self.waiter) > 1 => {
                 self.queue.waiting.set(self.queue.waiting.get() - 1)
             }

@@ -1,4 +1,4 @@
-//! A line of the access log.
+//! The formats of the access log's lines: NCSA common and combined, and JSON.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use http1::{Rejection, RequestParts};
 use super::time_text::TimeText;
 use super::{Served, Spent};
 
-/// What is kept of a request until it is over: the parts of its line that are known when it begins.
+/// The parts of a request's line that are known when the request begins, kept until it is over.
 pub struct Entry {
     format: AccessFormat,
     text: Vec<u8>,
-    /// Where what stands behind status and bytes begins.
+    /// The offset in `text` of what follows status and bytes.
     middle: usize,
 }
 
-/// Of a usual line.
+/// Bytes of a usual line.
 const LENGTH: usize = 192;
 
 impl Entry {
@@ -65,7 +65,7 @@ impl Entry {
     }
 }
 
-/// One that has no head.
+/// Writes the line of a rejection, for which there is no request head.
 pub(super) fn refused(
     out: &mut Vec<u8>,
     time: &mut TimeText,
@@ -95,7 +95,7 @@ pub(super) fn refused(
     out.push(b'\n');
 }
 
-/// Up to the number of bytes.
+/// Writes a line in NCSA format up to the number of bytes.
 fn ncsa(
     out: &mut Vec<u8>,
     time: &mut TimeText,
@@ -115,7 +115,7 @@ fn ncsa(
     number(out, sent);
 }
 
-/// As nginx does: what is not printable ASCII, quotes and backslashes as `\xHH`.
+/// Escapes as nginx does: bytes that are not printable ASCII, quotes and backslashes become `\xHH`.
 fn escape(out: &mut Vec<u8>, bytes: &[u8]) {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if bytes.iter().all(is_plain) {
@@ -171,7 +171,7 @@ fn json_time(out: &mut Vec<u8>, time: &mut TimeText, client: &str) {
     json_text(out, "client", client.as_bytes());
 }
 
-/// To the end of the line.
+/// Writes a JSON line from the status to its end.
 fn json_answer(
     out: &mut Vec<u8>,
     status: u16,
@@ -212,7 +212,7 @@ fn json_seconds(out: &mut Vec<u8>, key: &str, time: Duration) {
     padded(out, time.subsec_micros().into(), 6);
 }
 
-/// What is no UTF-8 is replaced, because JSON has nothing else.
+/// Writes a JSON string. Bytes that are not UTF-8 are replaced, because JSON allows nothing else.
 fn json_text(out: &mut Vec<u8>, key: &str, text: &[u8]) {
     json_key(out, key);
     out.push(b'"');
@@ -235,7 +235,8 @@ fn number(out: &mut Vec<u8>, number: u64) {
     padded(out, number, 1);
 }
 
-/// With at least `width` digits. By hand: `write!` takes several times as long, and a line has a dozen.
+/// Writes a number with at least `width` digits. By hand: `write!` takes several times as long, and a line has a dozen
+/// numbers.
 fn padded(out: &mut Vec<u8>, mut number: u64, width: usize) {
     let mut digits = [b'0'; 20];
     let mut at = digits.len();
@@ -293,7 +294,7 @@ mod tests {
         String::from_utf8(out).expect("text")
     }
 
-    /// With its time replaced.
+    /// Returns the line with its time replaced.
     fn timeless(line: &str) -> String {
         let (before, rest) = line.split_once('[').expect("a time");
         let (_, after) = rest.split_once(']').expect("its end");

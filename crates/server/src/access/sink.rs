@@ -1,4 +1,4 @@
-//! Where the lines go.
+//! The target of the access log's lines: a file, standard error, or syslog.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,16 +9,16 @@ use config::LogTarget;
 
 use crate::log_file::{above_reserved, open};
 
-/// As much as a pipe takes in one piece (PIPE_BUF): lines of several processes do not mix.
+/// Bytes that a pipe takes in one piece (PIPE_BUF), so that lines of several processes do not mix.
 const PIECE: usize = 4096;
 /// Severity "informational" of the facility "daemon", RFC 3164.
 const PRIORITY: &str = "<30>";
 
 pub(super) enum Sink {
-    /// Several processes append to it; each write is whole.
+    /// A file to which several processes append; each write is whole.
     File(File),
     Stderr,
-    /// `None` while nothing listens there.
+    /// The path of the log's socket, and the connection; `None` after an error, until the next lines connect again.
     Syslog(PathBuf, Option<UnixDatagram>),
 }
 
@@ -31,7 +31,7 @@ impl Sink {
         })
     }
 
-    /// Whole lines.
+    /// Writes whole lines.
     pub(super) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         match self {
             Sink::File(file) => file.write_all(lines),
@@ -48,7 +48,8 @@ impl Sink {
     }
 }
 
-/// A daemon that was started again has another socket, so after an error the next lines connect anew.
+/// Sends each line as a message, and returns the socket if that succeeds. A daemon that was restarted has another socket, so
+/// after an error the next lines connect again.
 fn send(socket: UnixDatagram, lines: &[u8]) -> io::Result<UnixDatagram> {
     let mut message = format!("{PRIORITY}hearth[{}]: ", std::process::id()).into_bytes();
     let head = message.len();
@@ -66,12 +67,12 @@ fn send(socket: UnixDatagram, lines: &[u8]) -> io::Result<UnixDatagram> {
 fn connect(path: &PathBuf) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     socket.connect(path)?;
-    // Rather no line than a server that waits for the system's log.
+    // A line is lost rather than that the server waits for the system's log.
     socket.set_nonblocking(true)?;
     Ok(above_reserved(socket.into())?.into())
 }
 
-/// Whole lines, as many as are no longer than [`PIECE`], or one.
+/// Splits lines into pieces of whole lines, each of at most [`PIECE`] bytes, or of one longer line.
 fn pieces(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let first = lines.iter().position(|byte| *byte == b'\n')? + 1;

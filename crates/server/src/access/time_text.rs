@@ -1,4 +1,4 @@
-//! The time of a line, in UTC as in the other log; its text is made once a second.
+//! The time of a line of the access log, in UTC as in the server's log; its text is made once a second.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ pub(super) struct TimeText {
 }
 
 impl TimeText {
-    /// It is now.
+    /// Updates the text to the current time.
     pub(super) fn look(&mut self) -> &TimeText {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default();
@@ -38,7 +38,7 @@ impl TimeText {
         &self.common
     }
 
-    /// Without the zone, and the milliseconds that follow it.
+    /// Returns the text without the zone, and the milliseconds that follow the text.
     pub(super) fn iso(&self) -> (&str, u32) {
         (&self.iso, self.milliseconds)
     }

@@ -1,12 +1,12 @@
-//! Spreads connections evenly over the workers of direct dispatch.
+//! Balances connections over the workers of direct dispatch.
 //!
-//! The kernel deals connections by hash: of 64, one worker of four gets 9 and another 22, and every request of the 22
-//! pays for it. So all see how many each has ([`shm::ConnectionCounts`]), and a worker that accepts one while it has clearly
-//! more than another hands it over before anything is read of it. A connection on its way lies in the inbox of its slot,
-//! of which the supervisor holds both ends: if the worker there dies, its successor finds it.
+//! The kernel distributes connections by hash: of 64, one worker of four gets 9 and another 22, and every request of the 22
+//! is slower for it. So all workers see how many connections each has ([`shm::ConnectionCounts`]), and a worker that accepts
+//! one while it has clearly more than another hands it off before it reads from it. A handed-off connection is in the inbox
+//! of the other worker's slot, of which the supervisor holds both ends: if that worker dies, its successor takes it.
 //!
-//! Connections that live for one request are not worth the trouble: hand-overs are limited in number (`TokenBucket`), which
-//! costs those that live long nothing.
+//! Connections that live for one request are not worth the effort: the number of hand-offs is limited (`TokenBucket`), which
+//! costs connections that live long nothing.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -25,14 +25,14 @@ use crate::connection;
 use crate::worker::Worker;
 use http1::now_ms;
 
-/// One worker's part in it.
+/// One worker's part in balancing.
 pub(crate) struct Balancer {
     table: ConnectionCounts,
     slot: u32,
     pid: u32,
-    /// Until it is open.
+    /// The inbox of this worker's slot, until it is opened.
     inbox: Cell<Option<Channel>>,
-    /// Inboxes of the slots behind this one.
+    /// Inboxes of the slots after this one.
     partners: Vec<Channel>,
     /// Connections that have a guard.
     taken: Cell<u32>,
@@ -40,7 +40,7 @@ pub(crate) struct Balancer {
     listening: RefCell<Option<AbortHandle>>,
 }
 
-/// A connection's; it counts as open here until this is dropped.
+/// The guard of a connection, which counts as open in this worker until the guard is dropped.
 pub(crate) struct ConnectionGuard(Weak<Balancer>);
 
 impl Drop for ConnectionGuard {
@@ -52,7 +52,7 @@ impl Drop for ConnectionGuard {
     }
 }
 
-/// How many connections may be handed over now: many at once, few in the long run.
+/// The number of connections that may be handed off now: many at once, few in the long run.
 struct TokenBucket {
     left: Cell<u32>,
     since: Cell<u64>,
@@ -60,7 +60,7 @@ struct TokenBucket {
 
 impl TokenBucket {
     const MOST: u32 = 256;
-    /// Milliseconds until one more may be.
+    /// Milliseconds until one more may be handed off.
     const PACE: u64 = 10;
 
     fn try_take(&self, now: u64) -> bool {
@@ -77,16 +77,16 @@ impl TokenBucket {
     }
 }
 
-/// Out of descriptors: try again when something may have been freed.
+/// The pause after an error such as a lack of descriptors, until some may have been freed.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Clearly more: the difference would stay if this one went.
+/// Whether `mine` is clearly more than `least`: this worker would still have more if one connection moved.
 fn is_too_many(mine: u32, least: u32) -> bool {
     mine > least + 1 + least / 16
 }
 
 impl Balancer {
-    /// From the descriptors that came with `Fork`; `None` without.
+    /// Makes the balancer from the descriptors that came with `Fork`; `None` without them.
     pub(crate) fn new(slot: u32, fds: Vec<OwnedFd>) -> std::io::Result<Option<Balancer>> {
         let mut fds = fds.into_iter();
         let (Some(table), Some(inbox)) = (fds.next(), fds.next()) else {
@@ -107,7 +107,7 @@ impl Balancer {
         }))
     }
 
-    /// This worker accepts connections from now on.
+    /// Announces that this worker accepts connections from now on.
     pub(crate) fn open(self: &Rc<Self>, worker: &Rc<Worker>) -> std::io::Result<()> {
         let Some(inbox) = self.inbox.take() else {
             return Ok(());
@@ -119,7 +119,7 @@ impl Balancer {
         Ok(())
     }
 
-    /// It takes no more. What lies in its inbox is left to its successor, if it has one.
+    /// Announces that this worker takes no more connections. Those in its inbox are left to its successor, if it has one.
     pub(crate) fn leave(&self, has_successor: bool) {
         self.table.leave(self.slot, self.pid);
         if has_successor && let Some(listening) = self.listening.take() {
@@ -127,17 +127,17 @@ impl Balancer {
         }
     }
 
-    /// Connections of all workers.
+    /// Returns the number of connections of all workers.
     pub(crate) fn total(&self) -> u64 {
         self.table.total()
     }
 
-    /// Connections that all other workers have of this address.
+    /// Returns the number of connections from this address in all other workers.
     pub(crate) fn elsewhere_of(&self, address: IpAddr) -> u64 {
         self.table.elsewhere_of(self.slot, address)
     }
 
-    /// A connection of this address was opened here.
+    /// Counts a connection from this address that was opened here.
     pub(crate) fn opened(&self, address: IpAddr) {
         self.table.add_of(self.slot, self.pid, address);
     }
@@ -146,7 +146,7 @@ impl Balancer {
         self.table.take_of(self.slot, self.pid, address);
     }
 
-    /// Count one more of ours; how many that makes, if they are counted.
+    /// Counts one more connection of this worker; returns how many it has then, if its slot is counted.
     fn count(self: &Rc<Self>) -> (ConnectionGuard, Option<u32>) {
         self.taken.set(self.taken.get() + 1);
         (
@@ -155,7 +155,7 @@ impl Balancer {
         )
     }
 
-    /// The partner with the fewest connections; the first of several.
+    /// Returns the partner with the fewest connections; the first of several.
     fn least(&self) -> Option<(u32, &Channel, SlotCount)> {
         let slots = self.table.slots();
         let partners = self.partners.iter().zip(1..);
@@ -167,7 +167,7 @@ impl Balancer {
             .min_by_key(|(_, _, count)| count.connections())
     }
 
-    /// Hand it to a worker that has clearly fewer than these; false if it stays here.
+    /// Hands the connection off to a worker that has clearly fewer than `mine`; returns false if it stays here.
     fn hand_over(&self, stream: &impl AsFd, mine: u32) -> bool {
         let Some((slot, inbox, count)) = self.least() else {
             return false;
@@ -180,13 +180,13 @@ impl Balancer {
         }
         let given = inbox.try_send(&HandOff { pid: count.pid() }, &[stream.as_fd()]);
         if given.is_err() {
-            // Its inbox is full, or too many descriptors are on their way.
+            // The inbox is full, or too many descriptors are in flight.
             self.table.take(slot, count.pid());
         }
         given.is_ok()
     }
 
-    /// A guard for one that came through the inbox, counted for the process `pid`.
+    /// Returns a guard for a connection that came through the inbox, and was counted for the process `pid`.
     fn arrived(self: &Rc<Self>, pid: u32) -> ConnectionGuard {
         if pid == self.pid {
             self.taken.set(self.taken.get() + 1);
@@ -197,7 +197,7 @@ impl Balancer {
     }
 }
 
-/// A connection that this worker has accepted: with its guard here, or `None` when another worker has it now.
+/// Counts a connection that this worker has accepted; returns it with its guard, or `None` if it was handed off.
 pub(crate) fn accept_or_hand_off<S: AsFd>(
     worker: &Worker,
     stream: S,
@@ -209,7 +209,7 @@ pub(crate) fn accept_or_hand_off<S: AsFd>(
     match mine {
         Some(mine) if balancer.hand_over(&stream, mine) => return None,
         Some(_) => {}
-        // A successor has come and gone: the slot is empty.
+        // The slot is empty: a successor has started and exited.
         None if !worker.is_draining() => {
             let taken = balancer.taken.get();
             balancer
@@ -221,7 +221,7 @@ pub(crate) fn accept_or_hand_off<S: AsFd>(
     Some((stream, Some(guard)))
 }
 
-/// Serve what other workers hand over.
+/// Serves connections that other workers hand off.
 async fn listen(worker: Rc<Worker>, balancer: Rc<Balancer>, inbox: AsyncFd<Channel>) {
     loop {
         match channel::receive::<HandOff>(&inbox).await {
@@ -231,7 +231,7 @@ async fn listen(worker: Rc<Worker>, balancer: Rc<Balancer>, inbox: AsyncFd<Chann
                     connection::serve(&worker, fd, Some(guard));
                 }
             }
-            // The supervisor has gone, and all other workers.
+            // The supervisor and all other workers have exited.
             Ok(None) => return,
             Err(error) => {
                 logging::error!("cannot take a connection from another worker: {error}");

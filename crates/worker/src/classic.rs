@@ -1,4 +1,4 @@
-//! A classic site: what answers a request, a script of the site or something that needs no PHP.
+//! Classic mode: decides whether a script of the site answers a request, or a response that needs no PHP.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::response::files;
 use crate::response::{HttpResponse, plain};
 use http1::now_ms;
 
-/// The site of this worker.
+/// The classic site of this worker.
 pub(crate) struct Classic {
     site: Site,
     root: Rc<[u8]>,
@@ -25,14 +25,14 @@ pub(crate) struct Classic {
     refusals: LineLimit,
 }
 
-/// A script that was found a moment ago.
+/// A script that was found for a path a moment ago.
 struct Recent {
     script: Rc<Script>,
     until: u64,
 }
 
-/// How long, in milliseconds, a script is taken to be where it was, and how many paths are remembered. opcache looks every
-/// two seconds whether a script has changed.
+/// Milliseconds for which a path is known to name a script, and how many paths are remembered. opcache checks every two
+/// seconds whether a script has changed.
 const RECENT: u64 = 1_000;
 const MOST_RECENT: usize = 1_024;
 
@@ -43,7 +43,8 @@ pub(crate) enum Plan {
 }
 
 impl Classic {
-    /// The zygote has resolved the links in the app's path, so that a release stays what it was until the reload.
+    /// Opens the site. The zygote has resolved the symbolic links in the app's path, so that a release stays the same until
+    /// the reload.
     pub(crate) fn new(settings: &Settings) -> io::Result<Classic> {
         let site = Site::of_app(&settings.app, &settings.site)?;
         let root = site.root().as_os_str().as_bytes().into();
@@ -91,7 +92,7 @@ impl Classic {
         }
     }
 
-    /// As the error log of nginx has it: a 403 does not say which of its reasons it has.
+    /// Logs why a request was refused, as nginx does in its error log: a 403 does not contain its reason.
     fn tell(&self, why: Refusal, head: &RequestHead) {
         let Some(left_out) = self.refusals.take(now_ms()) else {
             return;
@@ -104,7 +105,8 @@ impl Classic {
         logging::info!("request refused: {why} status=403 path={path}{more}");
     }
 
-    /// Not what fell back to the front controller: a file may be there by the next request, an upload for example.
+    /// Remembers the script of a path. Not for a path that fell back to the front controller: the file that it names, an
+    /// upload for example, may exist by the next request.
     fn remember(&self, path: &[u8], script: Script, now: u64) -> Rc<Script> {
         let script = Rc::new(script);
         if is_named(path, &script) {
@@ -123,9 +125,9 @@ impl Classic {
     }
 }
 
-/// Is it this script that the path names, or the index of the directory that it names?
+/// Whether the path names this script, or a directory whose index this script is.
 fn is_named(path: &[u8], script: &Script) -> bool {
-    // A query that a rule has made is of one request.
+    // A query that a rewrite rule has made belongs to one request.
     if script.query.is_some() {
         return false;
     }
@@ -140,7 +142,7 @@ fn is_named(path: &[u8], script: &Script) -> bool {
     is_script || is_index
 }
 
-/// A path that the kernel has found has no NUL in it.
+/// Converts a path that the kernel has found, and which therefore contains no NUL.
 fn c_string(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
 }

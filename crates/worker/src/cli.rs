@@ -1,4 +1,4 @@
-//! `hearth run`: in place of the php command.
+//! `hearth run`: runs a script or code in place of the php command.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
@@ -25,13 +25,13 @@ Usage: hearth run [options] SCRIPT [ARG…]
   -v, -m, -i       print version, modules, phpinfo()
 ";
 
-/// What the command line asks for.
+/// A parsed command line.
 #[derive(Debug, Default, PartialEq)]
 struct Command {
     boot: Settings,
     run: Option<Run>,
     args: Vec<OsString>,
-    /// Whose server's cache it uses.
+    /// The app whose server's cache the script uses.
     app: Option<OsString>,
 }
 
@@ -42,12 +42,12 @@ struct Settings {
     no_ini: bool,
 }
 
-/// The rest of a word behind `-x` or `-x=`.
+/// Returns the rest of a word behind `-x` or `-x=`.
 fn attached(word: &[u8]) -> &OsStr {
     OsStr::from_bytes(word.strip_prefix(b"=").unwrap_or(word))
 }
 
-/// A setting of `-d`, as the php command reads it.
+/// Parses a setting of `-d` as the php command does.
 fn setting(word: &OsStr) -> Result<(OsString, OsString), String> {
     let (name, value) = php::ini_setting(word);
     match php::ini_mistake(&name, &value) {
@@ -56,8 +56,8 @@ fn setting(word: &OsStr) -> Result<(OsString, OsString), String> {
     }
 }
 
-/// As the php command reads it: options up to the script or `--`; `-dKEY=VALUE` and `-d KEY=VALUE` are the same. File
-/// names and values are bytes: they need not be UTF-8.
+/// Parses the arguments as the php command does: options up to the script or `--`; `-dKEY=VALUE` and `-d KEY=VALUE` are the
+/// same. File names and values are bytes: they need not be UTF-8.
 fn parse(args: &[OsString]) -> Result<Command, String> {
     let mut command = Command::default();
     let mut lint = false;
@@ -77,7 +77,7 @@ fn parse(args: &[OsString]) -> Result<Command, String> {
             [b'-', letter, tail @ ..] => (char::from(*letter), tail),
             _ if command.run.is_none() => {
                 command.run = Some(Run::File(arg.clone()));
-                // As the php command does: two dashes right behind the script belong to it.
+                // As with the php command, `--` directly behind the script belongs to the script.
                 command.args.extend(rest.cloned());
                 break;
             }
@@ -140,7 +140,7 @@ pub(crate) fn main(args: &[OsString]) -> ExitCode {
         no_ini,
         mode: php::Mode::CommandLine,
     }) {
-        // PHP has said for itself why it does not start.
+        // Without a message, PHP itself has printed why it does not start.
         if !error.message().is_empty() {
             let _ = writeln!(io::stderr(), "hearth run: {}", error.message());
         }
@@ -187,8 +187,8 @@ fn execute(run: &Run, args: Vec<OsString>) -> i32 {
     };
     runtime.block_on(&mut script);
     let code = script.finish();
-    // A thread that still waits is not waited for; and what a forked child would
-    // take down is its parent's.
+    // Dropping the runtime would wait for threads that still wait, and in a forked child it would take down what belongs to
+    // the parent.
     #[expect(clippy::mem_forget, reason = "the process ends here")]
     std::mem::forget(runtime);
     code

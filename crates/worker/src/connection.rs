@@ -1,4 +1,4 @@
-//! A worker as the server of its clients: what they ask goes to PHP.
+//! A worker as the [`Handler`] of clients' connections (direct dispatch): each request goes to PHP.
 
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +22,7 @@ use crate::worker::Worker;
 impl Handler for Worker {
     type Client = Rc<Client>;
     type Body = ResponseBody;
-    /// Where the time goes, if the access log has a field for it.
+    /// Where the time of a request goes, if the access log has a field for it.
     type Context = Option<Rc<Timings>>;
 
     fn http(&self) -> &HttpServer {
@@ -62,7 +62,7 @@ impl Handler for Worker {
 
     fn connections_in_all(&self) -> u64 {
         match &self.balancer {
-            // This one is among them.
+            // The total includes the new connection.
             Some(spread) => spread.total(),
             None => self.http.connections.count() as u64 + 1,
         }
@@ -107,7 +107,7 @@ impl Handler for Worker {
     }
 }
 
-/// The answer to a request.
+/// The response to a request: a refusal, or the future of the response.
 enum Answer {
     Refused(Option<Box<HttpResponse>>),
     Coming(RequestFuture),
@@ -126,18 +126,18 @@ impl Future for Answer {
     }
 }
 
-/// Serve a connection that was accepted, here or by another worker.
+/// Serves a connection that was accepted, here or by another worker.
 ///
-/// Clients' descriptors are kept above those that `select()` can look at: PHP's `stream_select()` and many libraries refuse
-/// higher ones, or write beyond their sets, so the low ones are PHP's however many clients there are.
+/// Clients' descriptors are kept above those that `select()` supports: PHP's `stream_select()` and many libraries refuse
+/// higher descriptors, or write beyond their sets. So the low descriptors are PHP's, however many clients there are.
 pub(crate) fn serve(worker: &Rc<Worker>, connection: OwnedFd, guard: Option<ConnectionGuard>) {
-    // If that fails, the client has hung up meanwhile, or there is no descriptor for it.
+    // On an error, the client has hung up meanwhile, or there is no free descriptor.
     if let Ok(connection) = above_reserved(connection) {
         let _ = server::accept::serve(worker, connection, guard);
     }
 }
 
-/// The same connection under a higher number, where this process may have such.
+/// Moves the descriptor to a number above the reserved ones, if the limit of this process allows that.
 fn above_reserved(fd: OwnedFd) -> rustix::io::Result<OwnedFd> {
     match fcntl_dupfd_cloexec(fd.as_fd(), RESERVED_DESCRIPTORS as i32) {
         Err(Errno::INVAL) => Ok(fd),

@@ -1,7 +1,8 @@
-//! Serving the front: claim the next request at its desks while this thread is idle, answer it, and sleep when there is none.
-//! Each thread of the front has a dispatcher of its own.
+//! The worker's connection to the front: claims the next request while this thread is idle, answers it, and sleeps when
+//! there is none. Each thread of the front has a dispatcher, and so a queue, of its own.
 //!
-//! As many requests at a time as `workers.concurrency` says, each to its end, what it does after its response included.
+//! The worker has up to `workers.concurrency` requests at a time. A request counts until its end, including work after its
+//! response.
 
 pub(crate) mod attach;
 mod claimers;
@@ -33,40 +34,40 @@ use crate::request::{RequestFuture, refused};
 use crate::response::HttpResponse;
 use crate::worker::Worker;
 
-/// After so long without a look at the descriptors they are looked at before the next request is claimed: what becomes
-/// ready goes first. Where all requests wait for something of the front's only, seldom is enough.
+/// How long after the last poll of descriptors they are polled again before the next claim, so that tasks which become ready
+/// go first. The longer time is enough while this worker has no request.
 const LOOK: Duration = Duration::from_micros(100);
 const LOOK_ALONE: Duration = Duration::from_millis(1);
 
-/// What ties this worker to the front: one link to each of its threads, and what serves them all.
+/// The worker's side of balanced dispatch: a link to each thread of the front, and the tasks that serve all of them.
 pub(crate) struct Links {
     host: &'static ProcessHost,
     queues: Queues<FrontLink>,
     claimers: Claimers,
-    /// The leader, while there is nothing to claim.
+    /// The waker of the leader while there is nothing to claim.
     waiting: RefCell<Option<Waker>>,
-    /// The front knows that we sleep.
+    /// Whether the queues show that this worker sleeps.
     is_asleep: Cell<bool>,
-    /// When the runtime has last looked at its descriptors.
+    /// When the runtime last polled its descriptors.
     looked: Cell<Instant>,
-    /// The client of the request before, which is likely the same.
+    /// The client of the previous request, which is likely that of the next.
     client: RefCell<Option<Rc<Client>>>,
     buffer: RefCell<Vec<u8>>,
     answer: RefCell<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What ties this worker to one thread of the front.
+/// The worker's link to one thread of the front.
 pub(crate) struct FrontLink {
     all: Rc<Links>,
     consumer: Consumer,
-    /// Ends with the front; what does not fit in a slot goes through it, a piece at a time.
+    /// The stream socket for what does not fit in a slot, in frames. EOF means that the front has exited.
     stream: UnixStream,
     writing: Mutex<()>,
-    /// What wakes us, and the front.
+    /// The eventfd by which the front wakes this worker, and the one by which this worker wakes the front.
     eventfd: AsyncFd<OwnedFd>,
     front: OwnedFd,
     is_gone: Cell<bool>,
-    /// [`Consumer::signals`] of the last look.
+    /// [`Consumer::signals`] as of the last check.
     signals: Cell<u64>,
 }
 
@@ -76,24 +77,24 @@ impl AsRef<Consumer> for FrontLink {
     }
 }
 
-/// Between a request and what waits for its end.
+/// Tells the claimer of a request when the request has ended.
 #[derive(Default)]
 pub(crate) struct EndSignal {
     goes_on: Cell<bool>,
-    /// A worker has died with it.
+    /// Whether a worker has died with the request.
     pub(crate) again: Cell<bool>,
     waker: RefCell<Option<Waker>>,
-    /// If the front wants to know.
+    /// Where the request's time goes, if the front wants to know.
     timings: Option<Rc<Timings>>,
 }
 
 impl EndSignal {
-    /// The request goes on without its response.
+    /// Notes that the request goes on after its response.
     pub(crate) fn goes_on(&self) {
         self.goes_on.set(true);
     }
 
-    /// It has ended.
+    /// Notes that the request has ended.
     pub(crate) fn ended(&self) {
         self.goes_on.set(false);
         if let Some(waker) = self.waker.take() {
@@ -114,7 +115,7 @@ impl EndSignal {
 }
 
 thread_local! {
-    /// For what happens before and after this thread sleeps.
+    /// This worker's links, for the runtime's park and unpark hooks.
     static LINKS: RefCell<Option<Rc<Links>>> = const { RefCell::new(None) };
 }
 
@@ -122,18 +123,18 @@ fn with_links(look: impl Fn(&Links)) {
     LINKS.with_borrow(|links| links.as_deref().map(look));
 }
 
-/// This thread is about to sleep.
+/// Publishes that this thread is about to sleep.
 pub(crate) fn park() {
     with_links(Links::park);
 }
 
-/// It has slept.
+/// Publishes that this thread has woken up.
 pub(crate) fn unpark() {
     with_links(Links::unpark);
 }
 
 impl Links {
-    /// None yet.
+    /// Makes the state without a link, and starts the first claimer.
     pub(crate) fn open(worker: &Rc<Worker>) -> Rc<Links> {
         let links = Rc::new(Links {
             host: worker.host,
@@ -151,7 +152,8 @@ impl Links {
         links
     }
 
-    /// Claim requests as this consumer too. `files`: those of [`ipc::FrontToWorker::Attach`].
+    /// Adds a link: this worker claims requests as this consumer too. `files`: the descriptors of
+    /// [`ipc::FrontToWorker::Attach`].
     pub(crate) fn add(self: &Rc<Self>, consumer: u16, files: Vec<OwnedFd>) -> io::Result<()> {
         let link = Rc::new(FrontLink::new(self, consumer, files)?);
         self.queues.add(Rc::clone(&link), self.claimers.room());
@@ -159,7 +161,7 @@ impl Links {
         Ok(())
     }
 
-    /// Until the front is gone. What it has asked for is not wanted any more then.
+    /// Watches a link until the front has exited, and then cancels the front's requests.
     async fn serve(self: Rc<Self>, link: Rc<FrontLink>) {
         poll_fn(|context| link.poll_front(context)).await;
         link.is_gone.set(true);
@@ -169,7 +171,7 @@ impl Links {
 
     // ---- the next request ----
 
-    /// The leader's next request.
+    /// Waits for the next request and claims it, for the leader.
     async fn next(&self) -> (Rc<FrontLink>, RequestKey) {
         loop {
             self.give_way().await;
@@ -187,7 +189,7 @@ impl Links {
         }
     }
 
-    /// What is ready, or becomes so by a look at the descriptors, has its turn before anything new is claimed.
+    /// Lets tasks that are ready, or become ready by a poll of the descriptors, run before a new request is claimed.
     async fn give_way(&self) {
         let seldom = match self.claimers.is_serving() {
             true => LOOK,
@@ -259,7 +261,7 @@ impl FrontLink {
 
     // ---- the front ----
 
-    /// Ready when the front is gone.
+    /// Handles wake-ups and data from the front; ready when the front has exited.
     fn poll_front(&self, context: &mut Context<'_>) -> Poll<()> {
         if self.poll_eventfd(context) {
             self.all.wake_leader();
@@ -275,7 +277,7 @@ impl FrontLink {
         }
     }
 
-    /// Ready when the front is gone. What it sends before are files.
+    /// Receives files from the front; ready when the front has exited.
     fn poll_gone(&self, context: &mut Context<'_>) -> Poll<()> {
         while self.stream.poll_read_ready(context).is_ready() {
             let received = self
@@ -290,7 +292,7 @@ impl FrontLink {
         Poll::Pending
     }
 
-    /// Without its files a request is given back, unanswered.
+    /// Keeps the files of a request for its claimer. A request whose files cannot be received is ended unanswered.
     fn keep(&self, (number, files): relay::Received) {
         let files = files.unwrap_or_else(|error| {
             logging::error!(
@@ -301,30 +303,30 @@ impl FrontLink {
         self.all.claimers.give_files(self, number, files);
     }
 
-    /// Whether the front has rung since the last look.
+    /// Whether the front has written to the eventfd since the last check.
     fn poll_eventfd(&self, context: &mut Context<'_>) -> bool {
         let mut rang = false;
         while let Poll::Ready(ready) = self.eventfd.poll_read_ready(context) {
             rang = true;
             if let Ok(mut ready) = ready {
-                // It is not read: each ring is an event of its own.
+                // The counter is not read: each write is an event of its own.
                 ready.clear_ready();
             }
         }
         rang
     }
 
-    /// No client waits for the answer any more.
+    /// Whether no client waits for the response any more.
     fn is_unwanted(&self, key: RequestKey) -> bool {
         self.is_gone.get() || self.consumer.is_cancelled(key)
     }
 
     fn ring(&self) {
-        // A full counter has rung already.
+        // The write fails only if the eventfd's counter is full: the front is notified already.
         let _ = rustix::io::write(&self.front, &1u64.to_ne_bytes());
     }
 
-    /// Before the front hears something else of the request.
+    /// Publishes the request's times. To be called before the front gets a completion or a frame of the request.
     fn tell_times(&self, key: RequestKey, end_signal: &EndSignal) {
         if let Some(timings) = &end_signal.timings {
             self.consumer.spends(key, timings.php(), timings.cpu());
@@ -378,7 +380,7 @@ impl FrontLink {
         }
     }
 
-    /// Until it is answered; `None` if its client has left.
+    /// Runs the request until it is answered; returns `None` if the client has left.
     async fn run(&self, key: RequestKey, mut answering: RequestFuture) -> Option<HttpResponse> {
         poll_fn(|context| {
             if let Poll::Ready(answer) = Pin::new(&mut answering).poll(context) {

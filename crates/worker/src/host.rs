@@ -1,4 +1,4 @@
-//! What the engine asks of its process: [`php::Host`].
+//! The process around the engine, as the engine sees it: [`php::Host`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -23,37 +23,37 @@ use http1::now_ms;
 pub(crate) struct ProcessHost {
     timers: RefCell<HashMap<u64, AbortHandle>>,
     pub(crate) board: Option<Rc<Writer>>,
-    /// A fatal error happened: the worker must be replaced.
+    /// Whether a fatal error has happened, so that the worker must be replaced.
     pub(crate) is_broken: Cell<bool>,
-    /// And it cannot begin another request.
+    /// Whether the worker cannot begin another request.
     pub(crate) is_unfit: Cell<bool>,
-    /// A request has changed the process for good, its user for example: no other may begin.
+    /// Whether a request has changed the process for good, its user for example, so that no other may begin.
     pub(crate) is_altered: Cell<bool>,
-    /// A request is a life of the engine, whose own time limit counts.
+    /// Whether each request is one life of the engine, whose own time limit counts (classic mode).
     pub(crate) is_classic: Cell<bool>,
-    /// The app was made for several requests at once.
+    /// Whether the app was made for several requests at once.
     concurrent: bool,
-    /// Why this worker is to be replaced although nothing broke.
+    /// Why this worker is to be replaced although no fatal error has happened.
     pub(crate) leaves: RefCell<Option<String>>,
-    /// Wakes who looks at `is_broken` and `leaves`.
+    /// Notified when `is_broken` or `leaves` changes, or when the worker may have finished what it drains.
     pub(crate) changed: Rc<Notify>,
-    /// What PHP said last with `Hearth\Internal\report()`.
+    /// The last text that PHP reported with `Hearth\Internal\report()`.
     pub(crate) reported: RefCell<Option<String>>,
-    /// This worker leaves, and has said for the last time how its pools are.
+    /// Whether this worker has closed its pools, because it exits, and reports nothing more about them.
     pub(crate) has_closed_pools: Cell<bool>,
-    /// `request.timeout`, for the message of who exceeds it.
+    /// `request.timeout`, for the message about a request that exceeds it.
     time_limit: Duration,
-    /// How long a request that was told so may wait on before it is told again.
+    /// How long a request that was told to stop may go on before it is told again.
     grace: Duration,
     pub(crate) slow: SlowLog,
     cli: bool,
 }
 
-/// Without a grace every wait would end at once, those of a clean-up too.
+/// The shortest grace. Without one, every wait would end at once, even those of a clean-up.
 const LEAST_GRACE: Duration = Duration::from_secs(1);
 
 impl ProcessHost {
-    /// Make it and install it for this thread.
+    /// Makes the host and installs it for this thread.
     pub(crate) fn install(
         board: Option<Rc<Writer>>,
         (time_limit, grace): (Duration, Duration),
@@ -79,23 +79,23 @@ impl ProcessHost {
             cli,
         }));
         php::install(host);
-        // What the app locked while it was booted is not waited for.
+        // Locks that the app took while it booted do not keep tasks from being suspended.
         hook::forget_locks(0);
         hook::install(&waiter::TokioWaiter);
         host
     }
 
-    /// Why this worker has to be replaced although nothing broke, if so.
+    /// Returns why this worker is to be replaced although no fatal error has happened, if so.
     pub(crate) fn why_it_leaves(&self) -> Option<String> {
         self.leaves.borrow().clone()
     }
 
-    /// It is to get no further request.
+    /// Whether this worker is to get no further request.
     pub(crate) fn is_leaving(&self) -> bool {
         self.is_unfit.get() || self.leaves.borrow().is_some()
     }
 
-    /// This request's code runs from here on, as the watchdog sees, and the supervisor if this worker dies.
+    /// Notes that this request's code runs from here on, for the watchdog, and for the supervisor if this worker dies.
     #[inline]
     pub(crate) fn computes(&self, request: &Request) {
         crate::watchdog::slow_at(request.slow_at(), request.id());
@@ -108,7 +108,7 @@ impl ProcessHost {
         }
     }
 
-    /// Until here.
+    /// Notes that the request's code stops running.
     #[inline]
     pub(crate) fn rests(&self, request: Option<&Request>) {
         crate::watchdog::stopped();
@@ -127,10 +127,10 @@ impl ProcessHost {
         u64::try_from(self.grace.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Why its time is over at `now`, if it is; it is told so, and has its grace from there.
+    /// Returns why the request's time is over at `now`, if it is. Then the request is told so, and its grace begins.
     fn overdue_at(&self, request: &Request, now: u64) -> Option<Cancel> {
-        // What the handler does about it may take until the grace is over; then the wait that it is in ends too, and so on: one
-        // that catches everything must come to its end all the same.
+        // The handler may react until the grace is over; then the wait that it is in ends too, and so on. So a handler that
+        // catches every exception comes to its end all the same.
         let why = if let Some(limit) = request.computed_too_long(now) {
             request.limit_computing(Some(self.grace_ms()), now);
             Cancel::Computed(Duration::from_millis(limit))
@@ -148,7 +148,8 @@ impl ProcessHost {
         Some(why)
     }
 
-    /// Whatever it is told, it begins something else: nothing but the end of this process ends it.
+    /// Replaces the worker because of a request that was told to stop, but always begins something else: only the end of the
+    /// process ends that request.
     fn give_up(&self, request: &Request) {
         let millis = self.grace_ms().saturating_mul(Request::TOLD_IN_VAIN.into());
         let message = format!(
@@ -158,7 +159,7 @@ impl ProcessHost {
         php::Host::leave(self, "a request that does not end", false);
     }
 
-    /// Of the bodies of a request and its answer.
+    /// Adds one to a counter of the scoreboard.
     pub(crate) fn count(&self, counter: Counter) {
         if let Some(board) = &self.board {
             board.count(counter, 1);
@@ -166,13 +167,13 @@ impl ProcessHost {
     }
 }
 
-/// What this thread has used of the processor.
+/// Returns the CPU time that this thread has used.
 pub(crate) fn thread_cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 async fn fire(id: u64, time: Duration, repeat: bool) {
-    // An interval of nothing would never let anything else run.
+    // An interval of zero would never let anything else run.
     let period = if repeat {
         time.max(Duration::from_millis(1))
     } else {
@@ -186,7 +187,7 @@ async fn fire(id: u64, time: Duration, repeat: bool) {
         };
         if repeat {
             task.await;
-            // A callback that took longer than its period is not made up for.
+            // Periods that were missed because a callback took longer are skipped.
             next = (next + period).max(tokio::time::Instant::now());
         } else {
             php::timer_forget(id);
@@ -238,7 +239,7 @@ impl php::Host for ProcessHost {
         self.count(Counter::Fatal);
         self.is_broken.set(true);
         // No `finally` ran: an app for one request at a time may have left a transaction open, or a service half changed,
-        // and the next request would go on with that. One for several at once expects no such thing of another request.
+        // and the next request would go on with that. An app for several requests at once does not rely on such state.
         if !self.concurrent || php::heap_is_full() {
             self.is_unfit.set(true);
         }
@@ -267,7 +268,7 @@ impl php::Host for ProcessHost {
         timers.insert(id, handle);
     }
 
-    /// A callback that is running runs to its end: the loop around it finds the timer gone.
+    /// Stops a timer. A callback that is running runs to its end; the loop around it then finds that the timer is gone.
     fn timer_stop(&self, id: u64) -> bool {
         self.timers
             .borrow_mut()
@@ -280,7 +281,8 @@ impl php::Host for ProcessHost {
             now_ms(),
             u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
         );
-        // Under php-fpm nothing else ends what asks for more time. What asks for less does not say how long it waits.
+        // A limit that is longer extends the deadline: under php-fpm nothing else ends such a request. A shorter one does
+        // not shorten it, because it does not limit waits.
         request.set_deadline(match limit.is_zero() {
             true => u64::MAX,
             false => request.deadline().max(now.saturating_add(millis)),
@@ -304,7 +306,7 @@ impl php::Host for ProcessHost {
     }
 
     fn refuses(&self, fd: i32) -> bool {
-        // One that is of no use to any task may be closed.
+        // A poisoned descriptor is of no use to any task and may be closed.
         !hook::is_poisoned(fd) && hook::refuses(fd)
     }
 
@@ -332,13 +334,14 @@ impl php::Host for ProcessHost {
         if end == u64::MAX {
             return Duration::MAX;
         }
-        // The watchdog ends a process that blocks until its grace is over.
+        // The watchdog kills a process that blocks until the grace is over.
         let kept = request.overdue().map_or(0, |_| self.grace_ms() / 2);
-        // Zero would be no wait at all.
+        // Zero would be no wait.
         Duration::from_millis(end.saturating_sub(now.saturating_add(kept)).max(1))
     }
 
-    /// The call has blocked for `time_to_block`. The clock is behind by a few milliseconds, so that it may not say so yet.
+    /// Returns why a call ends that has blocked for `time_to_block`. The clock is a few milliseconds behind, so it may not
+    /// show yet that the time is over.
     fn blocked_too_long(&self, request: &Request) -> Option<Cancel> {
         let now = now_ms();
         let now = match request.overdue() {

@@ -1,4 +1,4 @@
-//! Descriptors and waits of PHP code on the runtime.
+//! Waits of PHP code on the runtime, and the descriptors for which it waits.
 
 pub(crate) mod descriptors;
 pub(crate) mod waiter;

@@ -1,4 +1,4 @@
-//! From the start of a worker to its end: the probe of a new one, recycling, graceful drain.
+//! Lifecycle of a worker: the probe of a new worker, recycling, graceful drain.
 
 pub(crate) mod drain;
 pub(crate) mod probe;

@@ -1,4 +1,4 @@
-//! `hearth-php`: the process that PHP runs in. Started by `hearth`, which it serves as a zygote, or for `hearth run`.
+//! `hearth-php`: the process in which PHP runs. `hearth` starts it as zygote or for `hearth run`.
 #![forbid(unsafe_code)]
 
 mod balance;
@@ -28,13 +28,14 @@ const USAGE: &str = "\
 hearth-php is started by hearth: use `hearth serve` or `hearth run`.
 It also understands what the php command does: `hearth-php [php options] SCRIPT [ARG…]`.";
 
-/// PHP scripts start more PHP by the constant PHP_BINARY, which names this program. So whatever is not a word of
-/// `hearth` is what the php command would be told; and under the name `php` it is the php command.
+/// What the hooks ask in a forked copy of this process.
 static FORKING: hook::Forking = hook::Forking {
     goes_on: php::forks_for_itself,
     handed_on: php::handed_on,
 };
 
+/// Runs as zygote, as `hearth run` or as the php command. PHP scripts start more PHP by the constant PHP_BINARY, which names
+/// this program. So arguments that are not words of `hearth` are those of the php command, and under the name `php` all are.
 fn main() -> ExitCode {
     logging::set_process("worker");
     hook::when_forked(&FORKING);

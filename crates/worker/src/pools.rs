@@ -1,4 +1,4 @@
-//! The connection pools of PHP code in this worker: what the server asks of them.
+//! Reports and closes the connection pools of this worker's PHP code.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::io::unix::AsyncFd;
 
 use crate::host::ProcessHost;
 
-/// Close the connections in the way their databases like it; they have this long, in seconds.
+/// Seconds for closing the connections in the way that their databases expect.
 const CLOSE: f64 = 2.0;
 
 pub(crate) async fn close(host: &ProcessHost) {
@@ -19,8 +19,8 @@ pub(crate) async fn close(host: &ProcessHost) {
     let _ = tokio::time::timeout(Duration::from_secs_f64(2.0 * CLOSE), task).await;
 }
 
-/// Tell the supervisor how they are; nothing where there is no pool. In a classic site nothing outlives a request, after
-/// a fatal error PHP is not asked for anything, and of closed pools the last has been said.
+/// Sends the state of the pools to the supervisor; an empty report if there is none. In classic mode no pool outlives a
+/// request, after a fatal error no PHP code is called, and closed pools have been reported for the last time.
 pub(crate) async fn report(host: &ProcessHost, is_classic: bool, channel: Rc<AsyncFd<Channel>>) {
     let mut report = String::new();
     if !is_classic && !host.is_broken.get() && !host.has_closed_pools.get() {
@@ -29,7 +29,7 @@ pub(crate) async fn report(host: &ProcessHost, is_classic: bool, channel: Rc<Asy
         }
         report = host.reported.take().unwrap_or_default();
     }
-    // A supervisor that does not read has no use for it: it shows what it knows.
+    // If the supervisor does not read, the report is lost, and the supervisor shows what it knows.
     let _ = channel
         .get_ref()
         .try_send(&FromWorker::Pools { report }, &[]);

@@ -1,4 +1,4 @@
-//! From a request to its response: runs the task, and gives the connection its response.
+//! From a request to its response: receives the body, waits for a permit, runs the task, and converts its response.
 
 mod discard;
 mod hangup;
@@ -30,11 +30,11 @@ use self::queue::Queued;
 use self::refusal::why_refused;
 pub(crate) use self::refusal::{refuse, refused};
 
-/// One request being answered. Dropping it means that the client is gone.
+/// The future of one request's response. Dropping it means that the client has left.
 pub(crate) struct RequestFuture {
     worker: Rc<Worker>,
     request: Rc<Request>,
-    /// `None` before the request begins, once it has ended, or while its task goes on in the background.
+    /// The task of the request; `None` before it begins, once it has ended, and while it goes on in the background.
     task: Option<Task>,
     ticket: Option<Ticket>,
     suspect: Suspect,
@@ -42,14 +42,14 @@ pub(crate) struct RequestFuture {
     phase: Phase,
     /// The script that the request runs, in classic mode, until it begins.
     script: Option<Rc<Script>>,
-    /// Of a request from a front.
+    /// Tells the claimer when a request from the front has ended; `None` with direct dispatch.
     end_signal: Option<Rc<EndSignal>>,
 }
 
 enum Phase {
-    /// The body, or the beginning of it, is still to come.
+    /// The body, or its beginning, is still to come.
     Body(Receiving),
-    /// As many requests are running as may (`workers.concurrency`).
+    /// The request waits, because as many requests run as may (`workers.concurrency`).
     Queued(Queued),
     Running,
     /// The response needs no PHP.
@@ -58,7 +58,7 @@ enum Phase {
 
 type Receiving = Pin<Box<dyn Future<Output = Result<(), BodyError>>>>;
 
-/// RFC 9112 §3.2.2: the host in an absolute target is the one that counts, whatever the Host field contains.
+/// Replaces the Host field by the host of an absolute target, which takes precedence (RFC 9112 §3.2.2).
 fn prefer_target_host(head: &mut RequestHead) {
     if let Some(host) = head.authority().map(<[u8]>::to_vec) {
         head.fields.set("Host", host);
@@ -100,7 +100,7 @@ impl RequestFuture {
         this
     }
 
-    /// `comes`: the body is still to be received.
+    /// Starts the first phase. `comes`: the body is still to be received.
     fn start(&mut self, plan: Option<Plan>, comes: bool) {
         match plan {
             Some(Plan::HttpResponse(answer)) => return self.answer_without_php(answer),
@@ -154,7 +154,7 @@ impl RequestFuture {
         }
     }
 
-    /// Gives a request that had to wait its row: more requests can wait than the scoreboard has rows.
+    /// Gives a request that had to wait its row in the scoreboard: more requests can wait than there are rows.
     fn list(&mut self) {
         let mut ticket = self.ticket.take();
         if let (Some(board), Some(ticket)) = (&self.worker.host.board, &mut ticket) {

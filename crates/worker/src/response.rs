@@ -1,6 +1,6 @@
-//! What a connection gets to send: from what PHP said, a file, or a few words of ours.
+//! Responses as a connection sends them: converted from PHP's, from a file, or a short text of the server's own.
 //!
-//! How a message is framed is the connection's to say, so what PHP says of that is taken out here.
+//! The connection decides how a message is framed, so PHP's fields about that are removed here.
 
 pub(crate) mod body;
 pub(crate) mod files;
@@ -17,15 +17,15 @@ pub(crate) type HttpResponse = http1::Response<ResponseBody>;
 const HTML: StaticHeader = StaticHeader::new("Content-Type: text/html; charset=UTF-8");
 const PLAIN: StaticHeader = StaticHeader::new("Content-Type: text/plain; charset=UTF-8");
 
-/// An answer of ours in a few words.
+/// Returns a plain-text response of the server's own.
 pub(crate) fn plain(status: u16, text: &'static str) -> HttpResponse {
     let mut answer = HttpResponse::new(status, ResponseBody::text(text));
     answer.head.fields = Fields::fixed(PLAIN);
     answer
 }
 
-/// How this connection frames the message is not PHP's business, `Connection: close` apart. Nor is the length of what is
-/// there whole.
+/// Removes the fields by which PHP would frame the message, except `Connection: close`; also the length of a body that is
+/// `whole`.
 fn take_framing(fields: &mut Fields, whole: bool) {
     let close = fields.has_token("Connection", "close");
     fields.remove("Transfer-Encoding");
@@ -38,8 +38,8 @@ fn take_framing(fields: &mut Fields, whole: bool) {
     }
 }
 
-/// `complete`: PHP has said all that the head is to say, the type too. `is_head`: to a HEAD request, to which a script may say
-/// the length without the body.
+/// Converts PHP's response. `complete`: PHP's head is complete, the content type included. `is_head`: the request is a HEAD
+/// request, to which a script may set the length without the body.
 pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> HttpResponse {
     let head = &mut response.head;
     if response.known.framing {
@@ -67,7 +67,7 @@ pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> 
     let body = match response.body {
         body if !has_body => {
             if let Body::Stream(pipe) = body {
-                // Otherwise its writer would wait for a reader.
+                // Otherwise the task that writes the body would wait for a reader.
                 pipe.hang_up();
             }
             ResponseBody::Full(None)
@@ -82,7 +82,7 @@ pub(crate) fn convert(mut response: Response, complete: bool, is_head: bool) -> 
     }
 }
 
-/// As nginx answers for php-fpm: a 304 is of no type, and `header('Content-Type:')` says that there is none.
+/// Whether the response has no content type, as nginx decides for php-fpm: a 304, or one with `header('Content-Type:')`.
 fn is_untyped(head: &ResponseHead) -> bool {
     head.status == 304 || head.fields.get("Content-Type") == Some(b"")
 }

@@ -1,4 +1,4 @@
-//! The cache of a script is that of the server of its app, if one runs: found as `hearth status` finds it.
+//! The cache of `hearth run`: that of the server of the script's app, if one runs, found as `hearth status` finds it.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use build_id::BUILD_ID;
 use cache::Cache;
 
-/// Has the server looked for when the script first uses the cache. What says where is noted now: the script may change its
-/// directory and its environment.
+/// Lets the server be looked for when the script first uses the cache. Directory and environment, which determine where, are
+/// noted now, because the script may change them.
 pub(crate) fn find_by(app: Option<&OsStr>) {
     let app = app.map(|app| app.to_string_lossy().into_owned());
     let cwd = std::env::current_dir().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! The log of slow requests: where a request is that has run for as long as `log.slow_after`.
+//! The log of slow requests: which line of PHP code a request has reached that has run for `log.slow_after`.
 //!
-//! One that waits is looked at by the worker's clock, and one that computes is interrupted for that by the watchdog.
+//! A request that waits is checked at the worker's tick; a request that computes is interrupted for that by the watchdog.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -16,18 +16,18 @@ use shm::Counter;
 
 use crate::host::ProcessHost;
 
-/// From when on, how many, and where.
+/// The slow log: from when on a request is slow, how many lines there may be, and where they go.
 pub(crate) struct SlowLog {
-    /// Milliseconds; `u64::MAX` is never.
+    /// Milliseconds from which a request is slow; `u64::MAX` is never.
     after: u64,
     limit: LineLimit,
-    /// `None`: the log of all else.
+    /// The file of the slow log; `None`: the server's log.
     path: Option<PathBuf>,
     file: RefCell<Option<File>>,
 }
 
 impl SlowLog {
-    /// Zero is never.
+    /// Opens the slow log. If `after` is zero, no request is slow.
     pub(crate) fn new(after: Duration, path: Option<&Path>) -> SlowLog {
         let log = SlowLog {
             after: match u64::try_from(after.as_millis()) {
@@ -42,7 +42,7 @@ impl SlowLog {
         log
     }
 
-    /// The file may be another now: it was renamed by what rotates logs. If none can be opened, the old one stays in use.
+    /// Reopens the file after log rotation has renamed it. If it cannot be opened, the old file stays in use.
     pub(crate) fn reopen(&self) {
         match self.path.as_deref().map(log_file::open).transpose() {
             Ok(file) => drop(self.file.replace(file)),
@@ -50,7 +50,7 @@ impl SlowLog {
         }
     }
 
-    /// Into the file, or the log if there is none or it cannot be written.
+    /// Writes to the file, or to the server's log if there is no file or it cannot be written.
     fn write(&self, id: u64, event: &str, calls: &str) {
         let written = self.file.borrow_mut().as_mut().map(|file| {
             file.write_all(logging::unfolded(Severity::Warn, id, event, calls).as_bytes())
@@ -69,7 +69,7 @@ impl SlowLog {
         logging::error!("{what} the slow log: {error} path={path}");
     }
 
-    /// The request's code begins.
+    /// Notes that the code of a request begins.
     pub(crate) fn begins(&self, request: &Request) {
         if self.after != u64::MAX {
             request.set_slow_at(now_ms().saturating_add(self.after));
@@ -78,7 +78,7 @@ impl SlowLog {
 }
 
 impl ProcessHost {
-    /// Logs a slow request once, with where it is, if `trace` can say that.
+    /// Logs a slow request once, with its stack trace, if `trace` returns one.
     pub(crate) fn look_if_slow(&self, request: &Request, trace: impl FnOnce() -> Option<String>) {
         let now = now_ms();
         if now < request.slow_at() {
@@ -99,7 +99,7 @@ impl ProcessHost {
     }
 }
 
-/// Without the query, which may have secrets.
+/// Returns the text of the log line. The target is shown without its query, which may contain secrets.
 fn event(request: &Request, ran: u64, place: &str, left_out: u64) -> String {
     let head = request.head();
     let [method, path] = [head.method(), head.path()].map(String::from_utf8_lossy);

@@ -1,7 +1,7 @@
-//! The worker's one coarse clock: time limits of requests that wait, and connections that nothing comes from.
+//! Periodic sweep of a worker: ends waiting requests that exceed their time limit, and connections that have timed out.
 //!
-//! One tick looks at everything, so that a request costs no timer of its own. While there is nothing to look at, the
-//! clock stands still.
+//! One tick checks everything, so that a request costs no timer of its own. While there is nothing to check, there are no
+//! ticks.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::host::thread_cpu;
 use crate::worker::Worker;
 
 const TICK: Duration = Duration::from_millis(100);
-/// With nothing but idle connections, seldom is enough.
+/// The tick while there is nothing but idle connections.
 const SLOW_TICK: Duration = Duration::from_secs(1);
-/// How long a connection that is idle while a new generation takes over may still send a request.
+/// Milliseconds for which a connection that is idle while a new generation takes over may still send a request.
 const LINGER: u64 = 2_000;
 
-/// Whether what runs here computes for long before it waits again.
+/// Chooses the scheduler slice of this thread: long if its tasks compute for long before they wait again.
 struct SliceTuner {
     computes: bool,
     cpu: Duration,
@@ -23,7 +23,8 @@ struct SliceTuner {
 }
 
 impl SliceTuner {
-    /// From so long on, others that are woken had better go first; below, each such change costs more than it brings.
+    /// CPU time per resumption from which other threads that are woken had better run first; below it, such a switch costs
+    /// more than it brings.
     const LONG: Duration = Duration::from_millis(1);
 
     fn new() -> SliceTuner {

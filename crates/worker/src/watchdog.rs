@@ -1,7 +1,7 @@
-//! Ends requests that compute for too long: a thread, because the engine's own is busy with them.
+//! The watchdog: a thread that ends requests which compute for too long, because the engine's thread is busy with them.
 //!
-//! The engine's thread notes when the task it resumes must be done. Past that moment the watchdog interrupts the VM,
-//! which makes the task throw; past the grace period it kills the process, which takes its other requests with it, as
+//! The engine's thread notes when the task that it resumes must be done. Past that moment the watchdog interrupts the VM,
+//! which makes the task throw; past the grace period the watchdog kills the process, with all of its requests, because
 //! nothing gentler stops native code.
 
 use std::sync::OnceLock;
@@ -11,30 +11,32 @@ use std::time::Duration;
 
 use http1::now_ms;
 
-/// How often it looks while requests come in, and how many quiet looks send it to sleep.
+/// The interval of checks while requests come in, and the number of checks without a running task after which the watchdog
+/// sleeps.
 const LOOK: Duration = Duration::from_millis(100);
 const QUIET_LOOKS: u32 = 20;
-/// For how many milliseconds a slow request may take no interrupt, before its call is looked at from here.
+/// Milliseconds for which a slow request may not take an interrupt, before the watchdog itself logs its stack.
 const NOT_TAKEN: u64 = 1_000;
-/// How often it interrupts a task that is overdue: where the PHP library runs, the interrupt is not taken.
+/// The interval of interrupts of a task that is overdue: code of the PHP library does not take an interrupt.
 const AGAIN: Duration = Duration::from_millis(2);
 
-/// When the task that runs now must be done; 0 while none runs.
+/// When the task that runs must be done, in milliseconds of [`now_ms`]; 0 while no task runs.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
-/// When the request whose task runs is slow, which is to be said; `u64::MAX`: never, or it was.
+/// When the request whose task runs is slow and is to be logged, in milliseconds of [`now_ms`]; `u64::MAX`: never, or it was
+/// logged.
 static SLOW: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Its id, for the log.
+/// The id of that request, for the log.
 static REQUEST: AtomicU64 = AtomicU64::new(0);
-/// Of the script that runs, in classic mode: seconds of CPU time that it may use, 0 for any; and how often that was set, so
-/// that each time counts from its beginning.
+/// Seconds of CPU time that the running script may use in classic mode, 0 for no limit; and how often the limit was set,
+/// because the time counts from each setting.
 static CPU_LIMIT: AtomicU32 = AtomicU32::new(0);
 static CPU_LIMITS_SET: AtomicU64 = AtomicU64::new(0);
-/// The setting of which the script has used up its time; 0 for none.
+/// The setting (see [`CPU_LIMITS_SET`]) whose time the script has used up; 0 for none.
 static CPU_OVER: AtomicU64 = AtomicU64::new(0);
 static ASLEEP: AtomicBool = AtomicBool::new(false);
 static THREAD: OnceLock<Thread> = OnceLock::new();
 
-/// A task runs from here until [`stopped`] and must be done at `deadline`.
+/// Notes that a task runs from now until [`stopped`], and must be done at `deadline`.
 #[inline]
 pub(crate) fn running_until(deadline: u64) {
     DEADLINE.store(deadline, Ordering::Relaxed);
@@ -59,8 +61,8 @@ pub(crate) fn cpu_limit(seconds: u32) {
     CPU_LIMITS_SET.fetch_add(1, Ordering::Relaxed);
 }
 
-/// On the engine's thread, at the interrupt: the limit that the script which runs has used up, said once. It may be the
-/// next script by then: only the engine's thread knows, which sets the limits.
+/// Returns, once, the limit in seconds that the running script has used up. Called on the engine's thread at an interrupt:
+/// only this thread, which sets the limits, knows whether the next script runs by then.
 pub(crate) fn cpu_time_over() -> Option<u32> {
     if CPU_OVER.load(Ordering::Relaxed) == 0 {
         return None;
@@ -77,7 +79,7 @@ fn wake() {
     }
 }
 
-/// Start it. `grace` is the time between the error and the end of the process.
+/// Starts the watchdog. `grace` is the time between the error and the end of the process.
 pub(crate) fn start(grace: Duration) -> std::io::Result<()> {
     let watch = move || watch(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
     let thread = std::thread::Builder::new()
@@ -118,11 +120,11 @@ fn watch(grace: u64) {
     }
 }
 
-/// The interrupt is not taken: the code of a slow request is in one long call of an extension. The line of the slow log, with more
-/// about the request, comes when the call has returned.
+/// Logs a slow request that does not take the interrupt: its code is in one long call of an extension. The line of the slow
+/// log, with more about the request, follows when the call has returned.
 fn tell_of_one_call(slow: u64) {
     let (request, trace) = (REQUEST.load(Ordering::Relaxed), php::outside_trace());
-    // What was seen may be another's, if the engine's thread went on meanwhile.
+    // If the engine's thread has gone on meanwhile, the trace may be of another request.
     let is_the_same = SLOW.load(Ordering::Relaxed) == slow && DEADLINE.load(Ordering::Relaxed) != 0;
     if let Some(trace) = trace.filter(|_| is_the_same) {
         let (place, calls) = trace.split_once('\n').unwrap_or((&trace, ""));
@@ -131,7 +133,8 @@ fn tell_of_one_call(slow: u64) {
     }
 }
 
-/// `interrupted`: since when the task that runs is being told to stop. It is the same run as long as no other deadline was seen.
+/// Interrupts a task past its deadline, and ends the process past the grace. `interrupted` and the result: since when the
+/// running task is being interrupted. It counts as the same run until a deadline is seen that is not over.
 fn judge(deadline: u64, interrupted: Option<u64>, grace: u64) -> Option<u64> {
     let now = now_ms();
     if deadline == 0 || deadline == u64::MAX || now < deadline {
@@ -152,10 +155,11 @@ fn end_process(grace: u64) {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
 }
 
-/// What the script that runs has used of its CPU time.
+/// Measures how much of its CPU time the running script has used.
 #[derive(Default)]
 struct CpuMeter {
-    /// Which setting of the limit this is for, and the process's CPU time then, in milliseconds.
+    /// The setting of the limit (see [`CPU_LIMITS_SET`]), and the process's CPU time when it was first seen, in
+    /// milliseconds.
     setting: u64,
     from: u64,
     told: bool,
@@ -186,14 +190,15 @@ impl CpuMeter {
     }
 }
 
-/// CPU time of this process: the engine's thread and, next to nothing, this one.
+/// Returns the CPU time of this process in milliseconds: that of the engine's thread and, next to nothing, of this one.
 fn cpu_ms() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     u64::try_from(time.tv_sec * 1000 + time.tv_nsec / 1_000_000).unwrap_or(0)
 }
 
-/// The engine's thread says when a task runs, then looks whether the watchdog sleeps, with no fence between them, which would
-/// cost each request; so it may have missed that just now. A look later, what it said then is seen here.
+/// Sleeps until a task runs. The engine's thread writes `DEADLINE` and then reads `ASLEEP`, without a fence between them,
+/// which would cost each request; so it may have missed that the watchdog sleeps. One interval later, that deadline is
+/// visible here.
 fn sleep_until_woken() {
     ASLEEP.store(true, Ordering::Relaxed);
     std::thread::sleep(LOOK);

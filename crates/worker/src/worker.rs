@@ -1,4 +1,4 @@
-//! One worker: accepts, answers, drains, leaves.
+//! The worker process: its state, and its life from the fork through serving and draining to the exit.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
@@ -32,40 +32,40 @@ use crate::slow_log::SlowLog;
 use crate::{front_link, front_link::attach, lifecycle::probe, pools, tick, watchdog};
 use http1::now_ms;
 
-/// A request whose task waits, for the clock.
+/// A request whose task waits, for the check at each tick.
 struct Waiting {
     request: Weak<Request>,
     task: TaskHandle,
 }
 
-/// The state of this process.
+/// The state of a worker process.
 pub(crate) struct Worker {
     pub(crate) host: &'static ProcessHost,
     /// The site, in classic mode.
     pub(crate) classic: Option<Classic>,
-    /// The files of a resident app, if this worker sends them.
+    /// The public folder of a resident app, if this worker sends its files.
     public: Option<PublicFolder>,
-    /// Folders of which PHP may have files sent.
+    /// The folders from which PHP may have files sent (`site.sendfile`).
     pub(crate) sendfile: Sendfile,
     pub(crate) body_limit: u64,
-    /// Its clients; none where a front has them.
+    /// The HTTP server for this worker's clients; with a front it has none.
     pub(crate) http: HttpServer,
     pub(crate) request_timeout: Duration,
     pub(crate) draining: Cell<Option<Draining>>,
-    /// The access log shows where the time of requests goes.
+    /// Whether the access log shows where the time of requests goes.
     has_times: bool,
     waiting: RefCell<Vec<Waiting>>,
     pub(crate) recycle: RecyclePolicy,
     pub(crate) quarantine: Quarantine,
-    /// The front may still ask.
+    /// Whether the front may still send requests.
     has_front: Cell<bool>,
-    /// With other workers to share connections with.
+    /// Balances connections with other workers, if there are any to share with.
     pub(crate) balancer: Option<Rc<Balancer>>,
-    /// How many requests of the front are being answered here.
+    /// The number of requests from the front that this worker has claimed and not ended.
     serves: Cell<u32>,
-    /// How many requests may be in flight (workers.concurrency).
+    /// The number of requests that may be in flight (`workers.concurrency`).
     pub(crate) concurrency: u32,
-    /// As many as requests may be in flight.
+    /// As many permits as requests may be in flight.
     pub(crate) permits: Rc<WaitQueue<()>>,
     pub(crate) queue: Queue,
 }
@@ -80,7 +80,7 @@ impl Worker {
     ) -> std::io::Result<Worker> {
         let settings = &start.boot.settings;
         let concurrency = settings.concurrency.unwrap_or(1).max(1);
-        // A front sends them where there is one.
+        // With a front, the front sends the files.
         let public = match start.front_channel {
             Some(_) => None,
             None => PublicFolder::of_app(&settings.site)?,
@@ -108,7 +108,7 @@ impl Worker {
         })
     }
 
-    /// How a request is answered if not by the app's handler.
+    /// Returns how a request is answered if not by the app's handler.
     pub(crate) fn plan(&self, head: &RequestHead) -> Option<Plan> {
         if let Some(classic) = &self.classic {
             return Some(classic.plan(head));
@@ -117,7 +117,7 @@ impl Worker {
         files::public(public, head).map(Plan::HttpResponse)
     }
 
-    /// A request has ended, for the scoreboard.
+    /// Enters in the scoreboard that a request has ended.
     pub(crate) fn finished(&self, ticket: Option<Ticket>, status: u16) {
         if let (Some(board), Some(ticket)) = (&self.host.board, ticket) {
             if status != 0 {
@@ -127,19 +127,19 @@ impl Worker {
         }
     }
 
-    /// A request that PHP does not see was answered so.
+    /// Counts a request that was answered with this status without PHP.
     pub(crate) fn count(&self, status: u16) {
         if let Some(board) = &self.host.board {
             board.answered(status);
         }
     }
 
-    /// To note where the time of a request goes, if a log has a field for it.
+    /// Returns the record of where the time of a request goes, if a log has a field for it.
     pub(crate) fn timings(&self) -> Option<Rc<Timings>> {
         self.has_times.then(Rc::default)
     }
 
-    /// When a request that begins now must be done.
+    /// Returns when a request that begins now must be done, in milliseconds of [`now_ms`].
     pub(crate) fn deadline(&self) -> u64 {
         if self.request_timeout.is_zero() {
             u64::MAX
@@ -201,17 +201,17 @@ impl Worker {
         self.http.connections.is_empty()
             && !self.has_front.get()
             && self.count_waiting(|request| !request.is_given_up()) == 0
-            // One that is given up may have come from the front.
+            // A request that is given up may have come from the front.
             && self.serves.get() as usize <= self.count_waiting(Request::is_given_up)
     }
 
-    /// The front sends nothing more.
+    /// Notes that the front sends no more requests.
     pub(crate) fn front_channel_closed(&self) {
         self.has_front.set(false);
         self.host.changed.notify_waiters();
     }
 
-    /// A request of the front's begins or has ended.
+    /// Notes that a request from the front begins or has ended.
     pub(crate) fn serves(&self, begins: bool) {
         let serves = self.serves.get();
         self.serves.set(match begins {
@@ -223,14 +223,15 @@ impl Worker {
         }
     }
 
-    /// A request has ended.
+    /// Checks after a request whether the worker is to be recycled.
     pub(crate) fn check_recycle(&self) {
         if self.recycle.look() {
             self.host.changed.notify_waiters();
         }
     }
 
-    /// After a fatal error PHP's side keeps its reference for ever, so only the request itself knows whether it has ended.
+    /// Counts requests that have not ended and for which `is_so` holds. After a fatal error PHP's side keeps its reference
+    /// to a request for ever, so only the request itself knows whether it has ended.
     fn count_waiting(&self, is_so: impl Fn(&Request) -> bool) -> usize {
         let waiting = self.waiting.borrow();
         let live = waiting
@@ -243,7 +244,7 @@ impl Worker {
 
 fn server_of_clients(start: &Start, host: &ProcessHost, board: Rc<Writer>) -> HttpServer {
     let mut settings = start.boot.settings.clone();
-    // The front writes it where there is one.
+    // With a front, the front writes the access log.
     settings.access_log = settings
         .access_log
         .filter(|_| start.front_channel.is_none());
@@ -254,7 +255,7 @@ fn server_of_clients(start: &Start, host: &ProcessHost, board: Rc<Writer>) -> Ht
     http
 }
 
-/// What a forked process runs.
+/// Runs a worker in the forked process.
 pub(crate) fn main(start: Start) -> ExitCode {
     logging::set_slot(start.slot);
     logging::set_level(start.boot.settings.log_level);
@@ -269,7 +270,7 @@ pub(crate) fn main(start: Start) -> ExitCode {
         .and_then(|runtime| runtime.block_on(serve(start)));
     access::flush();
     match outcome {
-        // Not through exit(): PHP's and other libraries' handlers belong to the zygote.
+        // Not through exit(3): the exit handlers of PHP and other libraries belong to the zygote.
         Ok(()) => hook::exit_now(0),
         Err(error) => {
             logging::alert!("{error}");
@@ -278,10 +279,10 @@ pub(crate) fn main(start: Start) -> ExitCode {
     }
 }
 
-/// As many names are looked up, and ends of programs waited for, at once; docs/reference/what-yields.md says so.
+/// Name look-ups and waits for the end of a program that are possible at once; documented in docs/reference/what-yields.md.
 const LOOK_UPS: usize = 512;
 
-/// One thread for everything: PHP, the sockets and the clock.
+/// Makes the runtime: one thread for everything, PHP, sockets and timers.
 pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -292,7 +293,7 @@ pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
 }
 
 fn park() {
-    // Before others are told that this thread sleeps.
+    // Before the queues show that this thread sleeps.
     access::flush();
     front_link::park();
 }
@@ -362,7 +363,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
     Ok(())
 }
 
-/// What a worker script of FrankenPHP's kind may take for its last lines.
+/// How long a FrankenPHP worker script may take to end after `frankenphp_handle_request()` has returned false.
 const LAST_LINES: Duration = Duration::from_secs(10);
 
 async fn end_loop() {
@@ -376,7 +377,7 @@ async fn end_loop() {
     }
 }
 
-/// Begin to accept, where this worker does.
+/// Begins to take requests: from listening sockets, other workers, or the front.
 fn open(
     worker: &Rc<Worker>,
     listeners: Vec<OwnedFd>,

@@ -1,4 +1,4 @@
-//! The front channel: through it each thread of the front attaches this worker to its dispatcher.
+//! The front channel, through which each thread of the front attaches this worker to its dispatcher.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use tokio::task::spawn_local;
 use crate::front_link::Links;
 use crate::worker::Worker;
 
-/// Serve what comes through the front channel until it is closed.
+/// Handles the messages of the front channel until it is closed.
 pub(crate) fn open(worker: &Rc<Worker>, front_channel: Channel) -> std::io::Result<()> {
     let front_channel = channel::watch(front_channel, Interest::READABLE)?;
     spawn_local(listen(Rc::clone(worker), front_channel));
@@ -37,10 +37,10 @@ async fn listen(worker: Rc<Worker>, front_channel: AsyncFd<Channel>) {
     worker.front_channel_closed();
 }
 
-/// Claim requests as `consumer`.
+/// Lets this worker claim requests as `consumer`.
 fn serve(worker: &Worker, links: &Rc<Links>, consumer: u16, fds: Vec<OwnedFd>) {
     if let Err(error) = links.add(consumer, fds) {
-        // Out of memory or of descriptors: one that could not be asked anything would only be in the way.
+        // Memory or descriptors are exhausted. A worker that gets no requests would only take the place of another.
         let reason = format!("it cannot serve the front: {error}");
         logging::error!("{reason}");
         worker.host.leave(&reason, false);

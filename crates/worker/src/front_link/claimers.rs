@@ -1,7 +1,8 @@
 //! The tasks that claim requests and serve them: leader and followers.
 //!
-//! One of them leads, which is to claim. It runs what it has claimed up to the first wait, and only then another leads. So a
-//! request that never waits costs no switch between tasks, and nothing is claimed while PHP computes.
+//! One task at a time leads: it claims the next request. The leader runs this request up to its first wait, and only then
+//! another task leads. So a request that never waits costs no switch between tasks, and no request is claimed while PHP
+//! computes.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -16,25 +17,25 @@ use tokio::task::spawn_local;
 use super::{FrontLink, Links};
 use crate::worker::Worker;
 
-/// One of them.
+/// A task that claims requests and serves them.
 #[derive(Default)]
 pub(super) struct Claimer {
-    /// What it serves.
+    /// The request that the claimer serves.
     request: RefCell<Option<(Rc<FrontLink>, RequestKey)>>,
     /// Files of that request, once the front has sent them.
     files: RefCell<Option<Vec<OwnedFd>>>,
     leads: Cell<bool>,
-    /// Of its task, which is always the same.
+    /// The waker of the claimer's task, which never changes.
     waker: RefCell<Option<Waker>>,
 }
 
-/// All of them.
+/// All claimers of this worker.
 pub(super) struct Claimers {
     all: RefCell<Vec<Rc<Claimer>>>,
-    /// Those that neither lead nor serve.
+    /// Claimers that neither lead nor serve.
     idle: RefCell<Vec<Rc<Claimer>>>,
     has_leader: Cell<bool>,
-    /// How many serve, and how many may.
+    /// The number of claimers that serve a request, and the most that may.
     serving: Cell<u32>,
     most: u32,
 }
@@ -82,7 +83,7 @@ impl Claimers {
         self.all.borrow().iter().for_each(|claimer| claimer.wake());
     }
 
-    /// The files of the request of this number have come.
+    /// Gives files that the front has sent to the claimer of the request with this number.
     pub(super) fn give_files(&self, link: &FrontLink, number: u32, files: Vec<OwnedFd>) {
         let all = self.all.borrow();
         if let Some(claimer) = all.iter().find(|claimer| claimer.serves(link, number)) {
@@ -92,7 +93,7 @@ impl Claimers {
     }
 }
 
-/// Let another lead, if one more request may run.
+/// Makes another claimer the leader, if one more request may run.
 pub(super) fn promote(links: &Rc<Links>, worker: &Rc<Worker>) {
     let claimers = &links.claimers;
     let has_room = claimers.room() > 0;

@@ -1,4 +1,4 @@
-//! An answer on its way to the front: in the slot if it fits there, else through the stream.
+//! Delivers a response to the front: in the slot if it fits there, else through the stream.
 
 use std::io::{self, IoSlice};
 
@@ -12,7 +12,7 @@ use crate::response::HttpResponse;
 use crate::response::body::ResponseBody;
 
 impl FrontLink {
-    /// True if that was the end of the request.
+    /// Delivers the response; returns true if the request has ended with it.
     pub(super) async fn deliver(
         &self,
         key: RequestKey,
@@ -40,7 +40,7 @@ impl FrontLink {
             _ => false,
         };
         if !ended && frame.is_empty() {
-            // Of HEAD there is no body, and yet a length, which the fields say.
+            // The response to HEAD has no body, and yet a length, which the fields contain.
             let length = answer.body.length().filter(|_| !is_head);
             ResponseFrame::Head(head, ResponsePayload::Stream(length)).write_to(&mut frame);
             let body = (answer.body, is_head);
@@ -50,7 +50,8 @@ impl FrontLink {
         ended
     }
 
-    /// If it fits in the slot; `frame` stays empty if not.
+    /// Delivers a response that fits in the slot; returns true if the request has ended with it. If the response does not
+    /// fit, `frame` stays empty.
     fn deliver_whole(
         &self,
         key: RequestKey,
@@ -68,7 +69,7 @@ impl FrontLink {
         ended
     }
 
-    /// The head through the slot, if it fits, and the body through the stream.
+    /// Sends the head through the slot, if it fits, and the body through the stream.
     async fn stream(
         &self,
         key: RequestKey,
@@ -86,7 +87,7 @@ impl FrontLink {
             self.consumer.answer(key, &long, false)
         };
         self.tell(then);
-        // Without a front the rest has no reader.
+        // If the front has exited, the rest has no reader.
         let _ = self
             .pump(key, if fits { &[] } else { head }, body, end_signal)
             .await;
@@ -111,7 +112,7 @@ impl FrontLink {
                     return Poll::Ready(Some(Err(io::ErrorKind::BrokenPipe.into())));
                 }
                 match self.consumer.is_held(key) {
-                    // The front signals when its client has read some.
+                    // The front signals when the client has read some of the response.
                     true => Poll::Pending,
                     false => body.poll_piece(context),
                 }
@@ -142,7 +143,7 @@ impl FrontLink {
         Ok(())
     }
 
-    /// All of it: the front could not tell where the next begins.
+    /// Writes a whole frame, even if its client has left: otherwise the front could not tell where the next frame begins.
     async fn write(&self, mut head: &[u8], mut bytes: &[u8]) -> io::Result<()> {
         let _alone = self.writing.lock().await;
         while !head.is_empty() || !bytes.is_empty() {

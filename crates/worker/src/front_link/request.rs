@@ -1,4 +1,4 @@
-//! A request as the front wrote it.
+//! Receives a request from the front.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -14,18 +14,18 @@ use super::FrontLink;
 use super::claimers::Claimer;
 use crate::request::upload::Upload;
 
-/// What a request consists of.
+/// The parts of a request that was received from the front.
 pub(super) struct Received {
     pub(super) id: u64,
     pub(super) client: Rc<Client>,
     pub(super) head: RequestHead,
     pub(super) body: Option<Box<dyn BodySource>>,
-    /// A worker has died with it.
+    /// Whether a worker has died with the request.
     pub(super) is_retry: bool,
 }
 
 impl FrontLink {
-    /// What the front wrote; `None` if its client has left.
+    /// Reads the request that the front wrote to the slot; `None` if its client has left, or the frame is invalid.
     pub(super) async fn receive(&self, claimer: &Claimer, key: RequestKey) -> Option<Received> {
         let mut bytes = self.all.buffer.take();
         bytes.clear();
@@ -70,7 +70,7 @@ impl FrontLink {
         })
     }
 
-    /// Files of a request; `None` if its client has left.
+    /// Asks the front for the files of a request and waits for them; `None` if its client has left.
     async fn files(&self, claimer: &Claimer, key: RequestKey) -> Option<Vec<OwnedFd>> {
         self.send_mark(key, StreamFrame::Files).await.ok()?;
         std::future::poll_fn(|_| match claimer.take_files() {

@@ -1,8 +1,8 @@
-//! Descriptors that PHP waits on, registered with the reactor and kept registered between waits.
+//! Descriptors that PHP waits for, registered with the reactor and kept registered between waits.
 //!
-//! A database connection waits thousands of times; registering it each time would cost two system calls per wait. The
-//! price of keeping is that a closed descriptor's number comes back as something else: `close` is hooked and drops the
-//! registration first, and an entry whose inode has changed behind our back is made anew.
+//! PHP waits for a database connection thousands of times; registering it each time would cost two system calls per wait.
+//! The price of keeping registrations is that the number of a closed descriptor is reused for another file. So `close` is
+//! hooked and drops the registration first, and an entry whose inode has changed without that is made anew.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -29,12 +29,12 @@ pub(crate) struct Descriptor {
     fd: RawFd,
     identity: (u64, u64),
     registration: RefCell<Option<AsyncFd<Number>>>,
-    /// Whether the reactor also says when there is room to write.
+    /// Whether the reactor also reports room to write.
     watches_room: Cell<bool>,
-    /// The task that waits on it, and how to wake it.
+    /// The task that waits for the descriptor, and its waker.
     waiting: Cell<Option<TaskRef>>,
     waker: RefCell<Option<Waker>>,
-    /// PHP has read everything that was there, and the reactor has not said anything since.
+    /// Whether PHP has read everything that was there, and the reactor has not reported anything since.
     drained: Cell<bool>,
     is_stream: bool,
 }
@@ -43,8 +43,8 @@ thread_local! {
     static TABLE: RefCell<Vec<Option<Rc<Descriptor>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What to ask the reactor for. Room to write only while a task waits for it: a Unix socket announces room each time its
-/// other end reads, so that a database that takes up a query would wake us once more than its answer does.
+/// Returns what to register for. Room to write only while a task waits for it: a Unix socket reports room each time its
+/// other end reads, so that a database that reads a query would wake this thread once more, besides its answer.
 fn interest(room: bool) -> Interest {
     if room {
         Interest::READABLE | Interest::WRITABLE
@@ -53,7 +53,7 @@ fn interest(room: bool) -> Interest {
     }
 }
 
-/// The registration of `fd`, made if there is none; `room`: its first wait is for room to write.
+/// Returns the registration of `fd`, made if there is none. `room`: its first wait is for room to write.
 pub(crate) fn get(fd: RawFd, room: bool) -> io::Result<Rc<Descriptor>> {
     let identity = hook::identity(fd).ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
     let index = usize::try_from(fd).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
@@ -83,18 +83,18 @@ pub(crate) fn get(fd: RawFd, room: bool) -> io::Result<Rc<Descriptor>> {
     })
 }
 
-/// The registration of `fd`, if there is one. Only for a descriptor that PHP has just used itself.
+/// Returns the registration of `fd`, if there is one. Only for a descriptor that PHP has just used itself.
 pub(crate) fn known(fd: RawFd) -> Option<Rc<Descriptor>> {
     let index = usize::try_from(fd).ok()?;
     TABLE.with_borrow(|table| table.get(index)?.clone())
 }
 
-/// `fd` is about to be closed: forget it, and let a task that waits on it see the close.
+/// Forgets `fd`, which is about to be closed, and wakes a task that waits for it, so that the task sees the close.
 pub(crate) fn closing(fd: RawFd) {
     let Ok(index) = usize::try_from(fd) else {
         return;
     };
-    // During thread exit the table may be gone; then nothing is registered any more.
+    // During thread exit the table may be gone; then no descriptor is registered any more.
     let known = TABLE.try_with(|table| {
         table
             .try_borrow_mut()
@@ -106,7 +106,7 @@ pub(crate) fn closing(fd: RawFd) {
     }
 }
 
-/// After a fork: the registrations are in a reactor that is shared with the parent, and are the parent's.
+/// Forgets all registrations in a forked child: they are in a reactor shared with the parent, and belong to the parent.
 #[expect(
     clippy::mem_forget,
     reason = "dropping would deregister the parent's descriptors"
@@ -118,8 +118,8 @@ pub(crate) fn forget() {
     }
 }
 
-/// `intruder` was refused what `owner` waits on: where both have sent something, the wait fails, and so does everything else
-/// on that descriptor until it is closed.
+/// Poisons the descriptors that task `owner` waits for and task `intruder` was refused: if both have sent something on a
+/// descriptor, the wait fails, and so does everything else on that descriptor until it is closed.
 pub(crate) fn poison(owner: u64, intruder: u64) {
     for fd in hook::poison(owner, intruder) {
         if let Some(waker) = known(fd).and_then(|descriptor| descriptor.waker.borrow_mut().take()) {
@@ -140,12 +140,12 @@ impl Descriptor {
         self.fd
     }
 
-    /// The task that waits on it.
+    /// Returns the task that waits for the descriptor.
     pub(crate) fn holder(&self) -> Option<TaskRef> {
         self.waiting.get()
     }
 
-    /// The other task that waits on it, if one does.
+    /// Claims the descriptor for a wait of the task `holder`. The error is another task that waits for it.
     pub(crate) fn claim(&self, holder: TaskRef) -> Result<(), TaskRef> {
         match self.waiting.get() {
             Some(other) if other != holder => Err(other),
@@ -163,7 +163,7 @@ impl Descriptor {
         self.waker.borrow_mut().take();
     }
 
-    /// Have the reactor say what the wait that begins is for. No other task waits: the descriptor is claimed.
+    /// Registers for what the wait that begins is for. No other task waits, because the descriptor is claimed.
     pub(crate) fn watch_room(&self, room: bool) -> io::Result<()> {
         if room != self.watches_room.get() {
             let mut registration = self.registration.borrow_mut();
@@ -174,9 +174,9 @@ impl Descriptor {
         Ok(())
     }
 
-    /// Everything that was there has been read.
+    /// Notes that everything that was there has been read.
     pub(crate) fn set_drained(&self) {
-        // Of datagrams there may be more: a receive never gets two.
+        // More datagrams may be there: a receive never gets two.
         if !self.is_stream {
             return;
         }
@@ -184,7 +184,7 @@ impl Descriptor {
         let Some(registration) = registration.as_ref() else {
             return;
         };
-        // What the reactor said before is about bytes that are gone now.
+        // What the reactor reported before is about bytes that are read by now.
         let _ = registration.try_io(Interest::READABLE, |_| -> io::Result<()> {
             Err(io::ErrorKind::WouldBlock.into())
         });
@@ -195,7 +195,7 @@ impl Descriptor {
         self.drained.get()
     }
 
-    /// Wait for the reactor's next word on a drained descriptor: true when it is plainly readable, false when a look is
+    /// Waits for the reactor's next report on a drained descriptor: true when it is plainly readable, false when poll(2) is
     /// needed to tell (the other end has hung up, an error, a close meanwhile).
     pub(crate) fn poll_refilled(&self, context: &mut Context<'_>) -> Poll<bool> {
         if hook::is_poisoned(self.fd) {
@@ -218,8 +218,8 @@ impl Descriptor {
         Poll::Ready(ready.is_readable() && !ready.is_read_closed() && !ready.is_error())
     }
 
-    /// Ready when one of the wanted directions may be ready, or the descriptor was closed meanwhile. Clears what it
-    /// reports: the caller looks at the descriptor itself, and asks again if there was nothing.
+    /// Ready when one of the wanted directions may be ready, or the descriptor was closed meanwhile. Clears the readiness
+    /// that it reports: the caller checks the descriptor itself, and polls again if nothing was there.
     pub(crate) fn poll_ready(
         &self,
         read: bool,
@@ -236,7 +236,7 @@ impl Descriptor {
         let mut ready = false;
         if read && let Poll::Ready(guard) = registration.poll_read_ready(context) {
             ready = true;
-            // The next wait must poll: what is announced here may still be there.
+            // The next wait must poll: the data that is reported here may still be there.
             self.drained.set(false);
             if let Ok(mut guard) = guard {
                 guard.clear_ready();

@@ -1,4 +1,4 @@
-//! How a task waits when PHP calls something that blocks: the hooks' [`hook::Waiter`] on tokio.
+//! How a task waits when PHP calls a function that blocks: the hooks' [`hook::Waiter`] on tokio.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use crate::io::descriptors::{self, Descriptor};
 /// The one waiter of the process.
 pub(crate) struct TokioWaiter;
 
-/// Longer than this is as good as for ever, and safe to add to a clock.
+/// The longest wait: as good as for ever, and safe to add to a clock.
 const FOR_EVER: Duration = Duration::from_secs(86_400 * 365);
 
 thread_local! {
@@ -29,14 +29,14 @@ thread_local! {
     static LOCKS: RefCell<HashMap<(u64, u64), Vec<Waker>>> = RefCell::default();
 }
 
-/// What goes wrong before a wait can begin.
+/// Why a wait cannot begin.
 enum Refused {
-    /// Another task waits on this descriptor.
+    /// Another task waits for this descriptor.
     Claimed(i32, TaskRef),
     Errno(i32),
 }
 
-/// A descriptor on which no other task may wait meanwhile.
+/// A descriptor for which no other task may wait meanwhile.
 struct Claim(Rc<Descriptor>);
 
 impl Claim {
@@ -74,14 +74,14 @@ fn claim(fds: &[pollfd]) -> Result<Vec<Claim>, Refused> {
         .collect()
 }
 
-/// All that is asked of one descriptor.
+/// Returns the events of all entries for one descriptor.
 fn events_of(fds: &[pollfd], fd: i32) -> i16 {
     fds.iter()
         .filter(|entry| entry.fd == fd)
         .fold(0, |all, entry| all | entry.events)
 }
 
-/// A look at all of them without waiting.
+/// Polls all descriptors without waiting.
 fn look(fds: &mut [pollfd]) -> i32 {
     hook::poll_now(fds)
 }
@@ -91,7 +91,7 @@ fn wants(events: i16) -> (bool, bool) {
     (events & !libc::POLLOUT != 0 || !write, write)
 }
 
-/// In place of how many are ready.
+/// The result of a poll instead of the number of ready descriptors, if one of them is poisoned.
 const POISONED: i32 = -1;
 
 async fn any_ready(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
@@ -109,7 +109,7 @@ async fn any_ready(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
                 return Poll::Ready(POISONED);
             }
             match look(fds) {
-                // Nothing after all: its readiness was cleared, so ask for the next change.
+                // Nothing is ready after all. The readiness was cleared, so wait for the next change.
                 0 => {}
                 n => return Poll::Ready(n),
             }
@@ -118,11 +118,11 @@ async fn any_ready(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
     .await
 }
 
-/// A socket's time limit from here on is not worth a timer: mysqlnd reads with one of a day, thousands of times a
+/// The shortest time limit of a socket that is not worth a timer: mysqlnd reads with a limit of a day, thousands of times a
 /// second, and the request's own time limit ends the wait long before.
 const NO_LIMIT: Duration = Duration::from_secs(6 * 3600);
 
-/// `future` with a time limit; `None` when the time is over first.
+/// Waits for `future` with a time limit; `None` when the time is over first.
 async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
     match limit {
         Some(limit) if limit < NO_LIMIT => tokio::time::timeout(limit, future).await.ok(),
@@ -130,7 +130,8 @@ async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Outp
     }
 }
 
-/// `future`, or `None` when a signal comes first: on the command line only. A server's signals are not its requests'.
+/// Waits for `future`; `None` when a signal comes first, which happens on the command line only: signals of a server do not
+/// concern its requests.
 async fn unless_interrupted<F: Future>(future: F) -> Option<F::Output> {
     if !INTERRUPTIBLE.get() {
         return Some(future.await);
@@ -145,7 +146,7 @@ async fn unless_interrupted<F: Future>(future: F) -> Option<F::Output> {
     .await
 }
 
-/// From now on a signal ends sleeps and polls, as the system's own do.
+/// Lets signals end sleeps and polls from now on, as they end those of the system.
 pub(crate) fn interruptible() {
     INTERRUPTIBLE.set(true);
 }
@@ -172,7 +173,7 @@ fn refuse(refused: &Refused) -> i32 {
     }
 }
 
-/// A library that is refused once may try again and again: the first exception says it all.
+/// Refuses a descriptor for which another task waits. A library may try again and again, but only the first refusal throws.
 fn refuse_descriptor(fd: i32, other: TaskRef) {
     if !php::is_unwinding() {
         php::throw_two_tasks(&format!("wants to use descriptor {fd}"), other);
@@ -189,7 +190,7 @@ fn throw_poisoned() {
     }
 }
 
-/// Is this the code of a task, whose descriptors other tasks must not touch? Its standard streams belong to all.
+/// Whether a task runs, and `fd` is one that no two tasks may use. Standard streams belong to all tasks.
 fn is_guarded(fd: i32) -> bool {
     fd > 2 && php::on_engine_thread() && php::current_task_id() != 0
 }
@@ -281,7 +282,7 @@ impl Waiter for TokioWaiter {
                     throw_poisoned();
                     return Some(fail(libc::EPIPE));
                 }
-                // A call that asked for this descriptor's state gets it from the descriptor itself.
+                // Readiness that the reactor cannot tell plainly is read from the descriptor itself.
                 let entry = std::slice::from_mut(entry);
                 match look(entry) {
                     0 => Some(self.poll(entry, timeout)),
@@ -368,7 +369,8 @@ impl Waiter for TokioWaiter {
     }
 }
 
-/// For the engine's own waits. tokio puts a timer that runs off without a lock; so it is not stopped between two waits.
+/// A timer for the engine's own waits. tokio postpones a running timer without a lock, so it is not stopped between two
+/// waits.
 #[derive(Default)]
 pub(crate) struct Alarm(Option<Pin<Box<Sleep>>>);
 

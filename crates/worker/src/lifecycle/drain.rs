@@ -1,4 +1,4 @@
-//! How a worker leaves: when it is told to, what it finishes, and when it gives that up.
+//! Graceful drain of a worker: when it begins, what the worker finishes, and when it cuts the rest off.
 
 use std::pin::pin;
 use std::rc::Rc;
@@ -13,18 +13,18 @@ use tokio::time::{Instant, sleep_until};
 use crate::pools;
 use crate::worker::Worker;
 
-/// A deadline later than any.
+/// The longest time to drain, later than any deadline.
 const NO_END: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Why a worker is replaced, for the log.
 const FATAL: &str = "a fatal error in PHP";
 
-/// How it leaves.
+/// A drain that has begun.
 #[derive(Clone, Copy)]
 pub(crate) struct Draining {
-    /// Idle connections may still ask for something, for a moment.
+    /// Whether idle connections may still send a request for a moment.
     pub(crate) linger: bool,
-    /// When what still runs is given up.
+    /// When requests that still run are cut off.
     until: Instant,
 }
 
@@ -37,7 +37,7 @@ impl Draining {
         }
     }
 
-    /// Told twice: no later than either says.
+    /// Combines two drains: the stricter of each setting holds.
     fn tighten(self, other: Draining) -> Draining {
         Draining {
             linger: self.linger && other.linger,
@@ -46,7 +46,7 @@ impl Draining {
     }
 }
 
-/// Serve until the supervisor says to drain or is gone, or a fatal error has left nothing to serve with.
+/// Serves until the supervisor sends `Drain` or exits, or until the worker cannot begin another request.
 pub(crate) async fn run_until_drained(
     worker: &Worker,
     channel: &Rc<AsyncFd<Channel>>,
@@ -57,7 +57,7 @@ pub(crate) async fn run_until_drained(
     };
     let mut wants_recycle = false;
     loop {
-        // Before the looks: what happens from here on is not missed, also when a message comes at the same moment.
+        // Created before the checks, so that no change from here on is missed, even if a message comes at the same moment.
         let changed = worker.host.changed.notified();
         if worker.host.is_unfit.get() {
             let reason = worker.host.why_it_leaves();
@@ -86,7 +86,8 @@ pub(crate) async fn run_until_drained(
     }
 }
 
-/// It serves until its successor does. The end of a worker script is no failure.
+/// Returns why this worker is to be replaced, if so; it serves until its successor does. The end of a worker script is no
+/// failure.
 fn why_replaced(worker: &Worker) -> Option<FromWorker> {
     let broken = worker.host.is_broken.get();
     let reason = match broken {
@@ -114,7 +115,7 @@ fn begin_drain(worker: &Worker, drain: Drain) {
     worker.host.changed.notify_waiters();
 }
 
-/// Do as told; whether that was to drain. Without a supervisor the worker drains.
+/// Handles a message of the supervisor; returns whether the worker drains. EOF (`None`) means to drain, too.
 fn handle_message(
     worker: &Worker,
     channel: &Rc<AsyncFd<Channel>>,
@@ -141,14 +142,14 @@ fn handle_message(
     true
 }
 
-/// Finish what was asked, and cut off what is not done in time.
+/// Finishes all requests, and cuts off the connections of those that are not done in time.
 pub(crate) async fn finish(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) {
     if !drained(worker, channel).await {
         worker.http.cut_off().await;
     }
 }
 
-/// Until all that was asked is done; false if time is over before. The supervisor may still say that there is less of it.
+/// Waits until all requests are done; returns false if the time is over before. The supervisor may still shorten the time.
 async fn drained(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> bool {
     let mut is_done = pin!(done(worker));
     let mut is_told = true;

@@ -1,4 +1,4 @@
-//! The first request of a worker, which it asks itself: only if it is answered well does the worker get others.
+//! The probe: the first request of a worker, which the worker sends to itself. It gets others only if the response is good.
 
 use std::rc::Rc;
 
@@ -9,10 +9,10 @@ use tokio::task::spawn_local;
 
 use crate::worker::Worker;
 
-/// How much of an answer is shown when it is not a good one.
+/// Characters of the body that are shown if the response is not a good one.
 const SHOWN: usize = 300;
 
-/// GET `path` (boot.probe). The error is for the user.
+/// Sends GET `path` (`boot.probe`) to this worker, and checks the status. The error is a message for the user.
 pub(crate) async fn ask(worker: &Rc<Worker>, path: &str) -> Result<(), String> {
     let answer = exchange(worker, path)
         .await

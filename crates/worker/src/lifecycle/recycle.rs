@@ -1,24 +1,24 @@
-//! When this worker asks to be replaced: after a number of requests, or with an amount of memory of its own.
+//! Recycling: this worker asks to be replaced after a number of requests, or when it uses too much memory of its own.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::FileExt;
 
-/// Limits, and how much of them is used up.
+/// The limits from which a worker is recycled, and how much of them is used up.
 pub(crate) struct RecyclePolicy {
-    /// Requests left; `None` is no limit.
+    /// Requests that are left; `None` is no limit.
     requests: Cell<Option<u32>>,
-    /// Bytes; 0 is no limit.
+    /// The limit of memory in bytes.
     memory: u64,
-    /// What it shared with the zygote when it began.
+    /// Pages that were resident and of no file when the worker began: it shares them with the zygote.
     shared: u64,
     statm: Option<File>,
     reason: RefCell<Option<String>>,
 }
 
 impl RecyclePolicy {
-    /// `requests` and `memory` as in the settings: 0 is no limit.
+    /// Makes the policy from the settings `requests` and `memory`; 0 is no limit.
     pub(crate) fn new(requests: u32, memory: u64) -> RecyclePolicy {
         let statm = (memory > 0)
             .then(|| File::open("/proc/self/statm").ok())
@@ -36,7 +36,7 @@ impl RecyclePolicy {
         }
     }
 
-    /// After a request. True the first time that a limit is reached.
+    /// Checks the limits after a request; returns true the first time that one is reached.
     pub(crate) fn look(&self) -> bool {
         if self.reason.borrow().is_some() {
             return false;
@@ -69,7 +69,7 @@ impl RecyclePolicy {
     }
 }
 
-/// Pages that are resident and of no file, from `/proc/self/statm`; 0 if it cannot be read.
+/// Returns the number of pages that are resident and of no file, from `/proc/self/statm`; 0 if that cannot be read.
 fn own_pages(statm: &File) -> u64 {
     let mut buffer = [0; 128];
     let length = statm.read_at(&mut buffer, 0).unwrap_or(0);
@@ -79,7 +79,7 @@ fn own_pages(statm: &File) -> u64 {
     resident.saturating_sub(numbers.next().unwrap_or(0))
 }
 
-/// Up to 10 % more or less, so that workers that began together do not leave together.
+/// Returns a function that changes limits by up to 10 %, so that workers that began together are not recycled together.
 fn spread() -> impl Fn(u64) -> u64 {
     let random = RandomState::new().hash_one(std::process::id()) % 201;
     move |limit| {

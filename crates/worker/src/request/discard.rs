@@ -1,4 +1,4 @@
-//! What is left of a body that PHP did not read, so that its connection can go on.
+//! Reads and discards the rest of a body that PHP did not read, so that the connection can be used for the next request.
 
 use std::future::poll_fn;
 use std::task::{Poll, ready};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use php::BodySource;
 
-/// How much is read, and for how long.
+/// The limits of what is discarded: bytes and time.
 const DISCARD_BYTES: usize = 64 * 1024 * 1024;
 const DISCARD_TIME: Duration = Duration::from_secs(10);
 
@@ -21,6 +21,6 @@ pub(super) async fn discard(mut rest: Box<dyn BodySource>) {
         }
         Poll::Ready(())
     });
-    // After that the connection is closed: its client keeps sending what is not read.
+    // Beyond these limits the connection is closed: its client keeps sending what is not read.
     let _ = tokio::time::timeout(DISCARD_TIME, all).await;
 }

@@ -1,4 +1,4 @@
-//! The client of a request has left before the response.
+//! What happens to a request whose client leaves before the response.
 
 use std::rc::Rc;
 
@@ -11,8 +11,8 @@ use super::{Phase, RequestFuture};
 const CLIENT_GONE: u16 = 0;
 
 impl RequestFuture {
-    /// Whether the request runs without its client: some clients send a request and do not wait for the response. A request
-    /// that waits in the queue does, unless it may be left out. Of its own requests the front decides.
+    /// Lets a request that waits in the queue run without its client, unless it may be skipped; returns whether it does.
+    /// Some clients send a request and do not wait for the response. Of requests from the front, the front decides.
     fn goes_on_without_client(&mut self) -> bool {
         let is_optional = self.worker.http.leaves_with_client(self.request.head());
         if is_optional || self.end_signal.is_some() || !matches!(self.phase, Phase::Queued(_)) {

@@ -1,7 +1,7 @@
-//! Requests that killed workers, seen from a worker: each request leaves its fingerprint in the scoreboard before it runs,
-//! and one that killed two workers is answered 503 for a while ([`shm::Quarantine`]).
+//! The worker's part of the quarantine: each request leaves its fingerprint in the scoreboard before it runs, and a request
+//! that killed two workers is answered 503 for a while ([`shm::Quarantine`]).
 //!
-//! 503 and not 500: the request was not run, and `Retry-After` says when it will be.
+//! The status is 503, not 500, because the request was not run; `Retry-After` contains the time after which it will be.
 
 use std::cell::Cell;
 use std::io;
@@ -15,16 +15,16 @@ use crate::response::{HttpResponse, plain};
 
 pub(crate) struct Quarantine {
     table: shm::Quarantine,
-    /// The epoch in which nothing in it counts any more.
+    /// The last epoch in which the table was found empty.
     quiet: Cell<u64>,
-    /// While the worker asks itself (`boot.probe`), which back-off slows down.
+    /// Whether the quarantine is off: during the probe (`boot.probe`), whose failures are slowed down by back-off instead.
     is_off: Cell<bool>,
 }
 
-/// Fields that make two requests of one target different, beside their bodies.
+/// Fields that tell requests of one target apart, besides their bodies.
 const TELLING: [&str; 4] = ["Host", "Cookie", "Authorization", "Content-Length"];
 
-/// So much of a body tells it from others.
+/// Bytes of a body that tell it from other bodies.
 const BODY: usize = 1024;
 
 impl Quarantine {
@@ -36,12 +36,13 @@ impl Quarantine {
         })
     }
 
-    /// This worker serves clients from here on.
+    /// Turns the quarantine on, when this worker begins to serve clients.
     pub(crate) fn begin(&self) {
         self.is_off.set(false);
     }
 
-    /// `body`: the beginning of it, as far as it is here. `again`: a worker has died with it.
+    /// Computes the fingerprint of a request. `body`: its beginning, as far as it has come. `again`: a worker has died with
+    /// the request.
     pub(crate) fn suspect(&self, head: &RequestHead, body: &[u8], again: bool) -> Suspect {
         let mut fingerprint = self.table.fingerprint();
         fingerprint.add(head.method());
@@ -59,7 +60,7 @@ impl Quarantine {
         }
     }
 
-    /// How long this request is not to be run yet.
+    /// Returns for how long the request is not to be run; `None` if it may be run.
     #[inline]
     pub(crate) fn refuses(&self, suspect: Suspect) -> Option<Duration> {
         match self.is_quiet() || self.is_off.get() {
@@ -68,7 +69,7 @@ impl Quarantine {
         }
     }
 
-    /// It has ended, and this worker lives.
+    /// Acquits a request that has ended without killing this worker.
     #[inline]
     pub(crate) fn survived(&self, board: &Writer, ticket: &Ticket) {
         if !self.is_quiet() {
@@ -76,7 +77,7 @@ impl Quarantine {
         }
     }
 
-    /// No worker has died lately.
+    /// Whether no worker has died lately.
     fn is_quiet(&self) -> bool {
         let epoch = self.table.epoch();
         if epoch == self.quiet.get() {
@@ -97,7 +98,7 @@ fn is_telling(name: &[u8]) -> bool {
             .any(|telling| telling.as_bytes().eq_ignore_ascii_case(name))
 }
 
-/// The answer to such a request, which may be asked for again in so long.
+/// Returns the response to a request in quarantine, which may be repeated after `left`.
 pub(crate) fn refused(left: Duration) -> HttpResponse {
     let text = "This request has stopped the server's workers and is not run for a while.\n";
     let mut answer = plain(503, text);

@@ -1,4 +1,4 @@
-//! Requests that wait for a permit of this worker. With direct dispatch there are [`QueueLimits`] for them.
+//! Requests that wait for a permit of this worker. With direct dispatch, [`QueueLimits`] hold for them.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -14,13 +14,13 @@ use tokio::time::{Sleep, sleep};
 
 use crate::response::{HttpResponse, plain};
 
-/// Its limits, and since when requests wait.
+/// The limits of the queue, and since when requests wait.
 pub(crate) struct Queue {
     limits: QueueLimits,
     filled: Cell<Instant>,
 }
 
-/// A request in line, until this is dropped.
+/// A request in the queue, until this is dropped.
 pub(crate) struct Queued {
     turn: Acquire<()>,
     expires: Option<Pin<Box<Sleep>>>,
@@ -35,7 +35,7 @@ impl Queue {
         }
     }
 
-    /// Wait for a permit.
+    /// Lets a request wait for a permit.
     pub(crate) fn join(
         &self,
         permits: &Rc<WaitQueue<()>>,
@@ -59,7 +59,7 @@ impl Queue {
 }
 
 impl Queued {
-    /// Of a request that has waited in the front: that wait was limited and counted.
+    /// Lets a request wait that has waited in the front, where its wait was limited and counted.
     pub(crate) fn unlimited(permits: &Rc<WaitQueue<()>>) -> Queued {
         Queued {
             turn: permits.acquire(false),
@@ -86,7 +86,7 @@ impl Future for Queued {
     }
 }
 
-/// The answer to one that did not get its turn.
+/// Returns the response to a request that did not get its turn.
 pub(crate) fn refused(why: Refused, board: &Writer) -> HttpResponse {
     unavailable(why, board, plain(503, "Service Unavailable\n"))
 }

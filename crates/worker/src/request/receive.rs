@@ -1,8 +1,8 @@
-//! The body of a request, before PHP begins: a client that sends slowly costs no place among the requests that run.
+//! Receives the body of a request before PHP begins, so that a client that sends slowly takes no permit.
 //!
-//! Where a worker runs one request at a time, all of the body is there first: in memory while it is small, in a file without a
-//! name beyond that, as under nginx. Where it runs many, a handler begins with the first part of a large body and reads on while
-//! the rest comes.
+//! A worker that runs one request at a time receives the whole body first: in memory while it is small, in an unnamed file
+//! beyond that, as nginx does. In a worker that runs several, a handler begins with the first part of a large body and reads
+//! on while the rest comes.
 
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -12,10 +12,10 @@ use php::{BodySource, Request};
 
 use super::upload::Upload;
 
-/// Bodies up to here are there before PHP begins, in memory.
+/// Bytes of a body up to which it is received whole, in memory, before PHP begins.
 const SMALL: u64 = 64 << 10;
 
-/// Until the request may begin. `whole`: with all of its body.
+/// Receives as much of the body as the request needs to begin. `whole`: all of it.
 pub(crate) async fn body(request: Rc<Request>, whole: bool) -> Result<(), BodyError> {
     poll_fn(|context| request.poll_first_of_body(SMALL, context)).await?;
     if whole && let Some((first, rest)) = request.take_body() {

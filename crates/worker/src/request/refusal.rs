@@ -8,7 +8,7 @@ use crate::worker::Worker;
 
 const NO_HOST: &str = "An HTTP/1.1 request has one Host field, with a valid host.\n";
 
-/// The answer to what need not reach PHP, which counts all the same.
+/// Returns the response to a request that is refused without PHP, counted and logged.
 pub(crate) fn refused(
     worker: &Worker,
     client: &Client,
@@ -17,7 +17,7 @@ pub(crate) fn refused(
     refusal(worker, head).map(|refusal| refuse(worker, client, refusal, head))
 }
 
-/// This answer, counted and told.
+/// Returns the response to a refused request, counted and logged.
 pub(crate) fn refuse(
     worker: &Worker,
     client: &Client,
@@ -42,7 +42,7 @@ fn refusal(worker: &Worker, head: &RequestHead) -> Option<(u16, &'static str)> {
         return Some((400, NO_HOST));
     }
     if worker.classic.is_some() {
-        // PHP itself says what is too large, and runs the script without the body.
+        // PHP itself reports a body that is too large, and runs the script without it.
         return None;
     }
     let length: u64 = head.fields.text("Content-Length")?.parse().ok()?;
@@ -52,7 +52,7 @@ fn refusal(worker: &Worker, head: &RequestHead) -> Option<(u16, &'static str)> {
     })
 }
 
-/// What a site has no answer to; what is not there, or not for all, is an answer.
+/// Returns why a site refuses a request, for the log. A file that does not exist, or is not public, is no refusal.
 pub(super) fn why_refused(status: u16, head: &RequestHead) -> Option<&'static str> {
     match status {
         400 => Some("malformed path: bad percent-encoding, or it leads above the root"),

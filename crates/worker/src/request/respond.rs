@@ -1,4 +1,4 @@
-//! The response of a request: what its task made, or what takes its place.
+//! Completes the response of a request: what its task made, or an error response in its place.
 
 use std::task::{Context, Poll};
 
@@ -11,7 +11,7 @@ use crate::response::send_file;
 use crate::response::{HttpResponse, convert, plain};
 
 impl RequestFuture {
-    /// Completes the head of the response, and ends what belongs to the request but its task.
+    /// Completes the head of the response, and ends everything that belongs to the request except its task.
     pub(super) fn finish_response(&mut self, answer: &mut HttpResponse) {
         if self.end_signal.is_none() && self.worker.is_draining() {
             answer.head.fields.set("Connection", "close");
@@ -68,7 +68,8 @@ impl RequestFuture {
         })
     }
 
-    /// Replaces whatever PHP answered to a body that is not what the client sent.
+    /// Returns the error response to a body that was not received as the client sent it; it takes the place of PHP's
+    /// response.
     pub(super) fn refuse(&self, error: BodyError) -> HttpResponse {
         let (status, why) = (error.status(), error.text());
         let refused = Rejection::new(status, why, self.request.head());
@@ -79,8 +80,8 @@ impl RequestFuture {
         answer
     }
 
-    /// A streamed answer cancels its request when its client leaves: not for HEAD, because then its body is dropped
-    /// anyway, nor in classic mode, where a script learns of it when it sends something.
+    /// Makes a streamed response cancel its request when the client leaves. Not for HEAD, because its body is dropped
+    /// anyway, nor in classic mode, where a script learns of the hang-up when it sends something.
     fn cancel_on_hangup(&self, answer: &mut HttpResponse) {
         if let ResponseBody::Stream(pipe) = &mut answer.body
             && let Some(task) = &self.task

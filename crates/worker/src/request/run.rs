@@ -1,4 +1,4 @@
-//! The task of a request: run, watched by the watchdog, and ended.
+//! Runs the task of a request, watched by the watchdog, to its end.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::front_link::EndSignal;
 use crate::worker::Worker;
 
 impl RequestFuture {
-    /// Runs the task; true when it has ended.
+    /// Polls the task; returns true when it has ended.
     pub(super) fn run(&mut self, context: &mut Context<'_>) -> bool {
         let Some(task) = &mut self.task else {
             return true;
@@ -69,7 +69,7 @@ fn poll_watched(
     step
 }
 
-/// The handler has ended, and every task that it started.
+/// Ends a request when its handler and every task that it started have ended.
 fn ended_request(request: &Rc<Request>, worker: &Rc<Worker>, broken: bool) {
     if let Some(timings) = request.timings() {
         timings.ends();

@@ -1,4 +1,4 @@
-//! A request's body that the front, or this worker, keeps in a file.
+//! A request body that the front or this worker keeps in a file.
 
 use std::fs::File;
 use std::io;
@@ -10,10 +10,10 @@ use bytes::Bytes;
 use http1::{BodyError, Spool};
 use php::BodySource;
 
-/// How much is read at a time: through the page cache, which has just been written to.
+/// Bytes read at a time: from the page cache, to which they were just written.
 const PIECE: usize = 64 << 10;
 
-/// The file, and up to where it was read. Its own position is shared with the front.
+/// The file, and the offset up to which it was read. The file's own offset is shared with the front.
 pub(crate) struct Upload {
     file: Kept,
     at: u64,

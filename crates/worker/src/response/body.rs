@@ -1,4 +1,4 @@
-//! Bodies, both ways: a connection's to PHP and PHP's to a connection.
+//! Bodies in both directions: of requests to PHP, and of responses to the client.
 
 use std::io;
 use std::rc::Rc;
@@ -29,7 +29,7 @@ pub(crate) enum ResponseBody {
     File(Box<FileBody>),
 }
 
-/// A pipe that ends the writing task when the connection drops it before its end: the client is gone.
+/// A response body that a task writes through a pipe. Dropping it before its end cancels the task: the client has left.
 pub(crate) struct StreamBody {
     pipe: Rc<Pipe>,
     writer: Option<Box<dyn Fn(Cancel)>>,
@@ -40,7 +40,8 @@ impl StreamBody {
         StreamBody { pipe, writer: None }
     }
 
-    /// `cancel` ends what the writing task waits for; otherwise it learns of the end when it writes again.
+    /// Sets `cancel`, which ends the wait of the writing task. Without it, the task learns of the hang-up when it writes
+    /// again.
     pub(crate) fn written_by(&mut self, cancel: impl Fn(Cancel) + 'static) {
         self.writer = Some(Box::new(cancel));
     }
@@ -65,7 +66,7 @@ impl ResponseBody {
         ResponseBody::File(Box::new(file))
     }
 
-    /// The same; what is large leaves PHP's memory if its client is slow.
+    /// Returns the same body; a large one leaves PHP's memory if its client is slow ([`Unread`]).
     pub(crate) fn bounded(self, permits: &Rc<WaitQueue<()>>) -> ResponseBody {
         match self {
             ResponseBody::Full(Some(bytes)) if bytes.len() > PIECE => {

@@ -1,4 +1,4 @@
-//! Files that this worker sends by itself, where no front does.
+//! Static files that this worker sends itself, because no front does.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use site::{FileBody, PublicFolder};
 use super::body::ResponseBody;
 use super::{HttpResponse, plain};
 
-/// The answer to a request that names a file of a resident app.
+/// Returns the response to a request that names a file in a resident app's public folder.
 pub(crate) fn public(folder: &PublicFolder, head: &RequestHead) -> Option<HttpResponse> {
     let found = folder.answer(head).transpose()?;
     Some(answer(found, head))
 }
 
-/// An answer that needs no PHP.
+/// Makes the worker's response from a file's response, or from the error of looking the file up.
 pub(crate) fn answer(found: io::Result<Response<FileBody>>, head: &RequestHead) -> HttpResponse {
     match found {
         Ok(response) => response.map(ResponseBody::file),

@@ -12,7 +12,8 @@ use site::{Representation, StaticFile};
 use super::body::ResponseBody;
 use super::{HttpResponse, plain};
 
-/// What Symfony's `BinaryFileResponse`, and so Laravel's, looks for before it leaves the sending to the server.
+/// Adds the field that Symfony's `BinaryFileResponse`, and so Laravel's, looks for before it leaves the sending to the
+/// server.
 pub(crate) fn offer(sendfile: &Sendfile, head: &mut RequestHead) {
     if sendfile.is_on() {
         head.fields.set("X-Sendfile-Type", "X-Sendfile");
@@ -20,7 +21,8 @@ pub(crate) fn offer(sendfile: &Sendfile, head: &mut RequestHead) {
     }
 }
 
-/// The file that this response names instead of a body, as the answer; its head is used up then.
+/// Returns the response with the file that PHP's response names instead of a body, if it names one; its head is used up
+/// then.
 pub(crate) fn answer(
     request: &Request,
     sendfile: &Sendfile,
@@ -37,7 +39,7 @@ pub(crate) fn answer(
     }
     let wanted = Wanted::of(&response.head.fields)?;
     if let Body::Stream(pipe) = &response.body {
-        // Otherwise its writer would wait for a reader.
+        // Otherwise the task that writes the body would wait for a reader.
         pipe.hang_up();
     }
     Some(match sendfile.open(&wanted) {
@@ -62,7 +64,7 @@ fn not_sent(request: &Request, what: impl Display, why: &impl Display) -> HttpRe
     plain(404, "Not Found\n")
 }
 
-/// `text/html` is what PHP says of a script that says nothing: then the file's name tells.
+/// Removes the type `text/html`, which is PHP's default if the script sets none: the file's name decides then.
 fn without_page_type(mut said: ResponseHead) -> ResponseHead {
     let is_page = |value: &[u8]| value.is_empty() || value.starts_with(b"text/html");
     if said.fields.get("Content-Type").is_some_and(is_page) {
@@ -71,7 +73,8 @@ fn without_page_type(mut said: ResponseHead) -> ResponseHead {
     said
 }
 
-/// What PHP says of it comes last, but for its length: what is sent may be a part.
+/// Answers with the file. PHP's fields override those of the file, except the length: the response may be a part of the
+/// file.
 fn send(request: &RequestHead, file: StaticFile, mut said: ResponseHead) -> HttpResponse {
     let mut file = Representation::new(file);
     if let Some(tag) = said.fields.text("ETag").filter(|tag| tag.starts_with('"')) {
@@ -104,7 +107,7 @@ fn overwrite(fields: &mut Fields, by: &Fields) {
         fields.remove(name);
     }
     for (name, value) in by.iter() {
-        // They were looked at when they came from PHP.
+        // The fields were validated when they came from PHP.
         let _ = fields.try_push(name, value);
     }
 }

@@ -1,8 +1,8 @@
-//! A large answer that its client reads slowly: it leaves PHP's memory.
+//! Large responses whose clients read slowly: they leave PHP's memory.
 //!
-//! `memory_limit` is one for all requests of a worker, and an answer is PHP's string until it is sent. So what clients have not
-//! read is bounded there, in all; beyond that it goes to a file without a name, and where there is no room for one, it keeps the
-//! place that its request had among those that run.
+//! All requests of a worker share one `memory_limit`, and a response is a PHP string until it is sent. So the bytes that
+//! clients have not read are limited there, for all responses together. Beyond the limit a response goes to an unnamed file;
+//! if there is no room for that, it keeps a permit, as if its request still ran.
 
 use std::cell::Cell;
 use std::io;
@@ -13,16 +13,16 @@ use bytes::Bytes;
 use http1::Spool;
 use server::{Acquire, WaitQueue};
 
-/// Bytes of large answers that may stay where they are, in this worker.
+/// Bytes of large responses that may stay in PHP's memory, in this worker.
 const IN_MEMORY: u64 = 8 << 20;
-/// How much of an answer is sent at a time; what is not larger never comes here.
+/// Bytes of a response that are sent at a time; a response that is not larger is never an [`Unread`].
 pub(crate) const PIECE: usize = 64 << 10;
 
 thread_local! {
     static KEPT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What is left of an answer.
+/// The rest of a response.
 pub(crate) struct Unread {
     kept: Kept,
     permits: Rc<WaitQueue<()>>,
@@ -32,7 +32,7 @@ enum Kept {
     Memory {
         rest: Bytes,
         counted: u64,
-        /// There is no room elsewhere.
+        /// The permit that the response keeps, because there is no room for a file.
         held: Option<Acquire<()>>,
     },
     File {
@@ -78,7 +78,7 @@ impl Unread {
         })
     }
 
-    /// The client takes no more for now.
+    /// Moves the rest out of PHP's memory if necessary, because the client reads no more for now.
     pub(crate) fn stalled(&mut self) {
         let Kept::Memory { rest, held, .. } = &mut self.kept else {
             return;
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(all(&mut unread[3]), answer);
         drop(unread);
         assert_eq!(KEPT.get(), 0);
-        // Where there is no room, it keeps the place of its request.
+        // Where there is no room for a file, the response keeps a permit.
         http1::set_spool_limit(1 << 20);
         let mut unread = Unread::new(vec![7; 9 << 20].into(), &permits);
         unread.stalled();

@@ -164,7 +164,7 @@ impl<'a> ResponseFrame<'a> {
 /// follow.
 pub const STREAM_HEADER: usize = 8;
 
-/// A frame of a worker's stream: a piece of a response, its end, or a question for files.
+/// A frame of a worker's stream: a piece of a response, its end, or the demand for a request's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFrame {
     /// This number of bytes follow, one or more.

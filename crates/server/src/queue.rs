@@ -23,9 +23,9 @@ pub struct QueueLimits {
 /// Why a request does not get its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// As many requests wait as may.
+    /// As many requests wait as are allowed.
     Full,
-    /// The request has waited for as long as it may.
+    /// The request has waited for as long as is allowed.
     Expired,
 }
 

@@ -161,7 +161,7 @@ impl Links {
         Ok(())
     }
 
-    /// Watches a link until the front has exited, and then cancels the front's requests.
+    /// Watches a link until the front has exited; from then on, the front's requests are not wanted any more.
     async fn serve(self: Rc<Self>, link: Rc<FrontLink>) {
         poll_fn(|context| link.poll_front(context)).await;
         link.is_gone.set(true);

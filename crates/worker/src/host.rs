@@ -281,8 +281,8 @@ impl php::Host for ProcessHost {
             now_ms(),
             u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
         );
-        // A limit that is longer extends the deadline: under php-fpm nothing else ends such a request. A shorter one does
-        // not shorten it, because it does not limit waits.
+        // A longer limit extends the deadline: under php-fpm nothing else ends such a request. A shorter limit does not
+        // shorten the deadline, because it does not limit waits.
         request.set_deadline(match limit.is_zero() {
             true => u64::MAX,
             false => request.deadline().max(now.saturating_add(millis)),

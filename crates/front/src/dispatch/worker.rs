@@ -80,7 +80,7 @@ impl Workers {
         self.poll_completions();
     }
 
-    /// Ends a request whose worker is gone.
+    /// Ends a request whose worker has exited, as lost.
     fn lose(&self, completion: Completion) {
         let after = self.dispatcher.claimed_for(completion.key);
         let pending = self.pending(completion.key);

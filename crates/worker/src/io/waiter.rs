@@ -282,7 +282,7 @@ impl Waiter for TokioWaiter {
                     throw_poisoned();
                     return Some(fail(libc::EPIPE));
                 }
-                // Readiness that the reactor cannot tell plainly is read from the descriptor itself.
+                // The caller has asked for the descriptor's state, which comes from the descriptor itself.
                 let entry = std::slice::from_mut(entry);
                 match look(entry) {
                     0 => Some(self.poll(entry, timeout)),

@@ -16,7 +16,7 @@ impl RequestFuture {
         if self.end_signal.is_none() && self.worker.is_draining() {
             answer.head.fields.set("Connection", "close");
         }
-        // A stream goes on.
+        // The code of a streamed response still runs.
         if let Some(timings) = self.request.timings()
             && !matches!(answer.body, ResponseBody::Stream(_))
         {

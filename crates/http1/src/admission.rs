@@ -1,7 +1,7 @@
-//! How many connections there may be: in all, in this process, from one address.
+//! The limits on open connections: in all processes, in this process, from one address.
 //!
-//! At the limit those that have been idle for longest end, as under nginx: a client that keeps connections for later keeps
-//! no other out.
+//! At a limit, the connections that have been idle for longest are closed, as in nginx: clients that keep connections for
+//! later do not keep others out.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,17 +13,17 @@ use rustix::process::{Resource, getrlimit};
 use crate::settings::{Settings, or_most};
 use crate::stream::Stream;
 
-/// Descriptors below this are left to PHP and its libraries, of which `select()` takes no others.
+/// Descriptors below this number are left to PHP and its libraries, because `select()` supports no others.
 pub const RESERVED_DESCRIPTORS: u32 = 1024;
 
-/// The most descriptors that connections may take: those of this process without the ones reserved for PHP, at least half.
+/// Returns how many descriptors connections may take: those of this process without the reserved ones, but at least half.
 fn most_descriptors() -> u64 {
     let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let reserved = u64::from(RESERVED_DESCRIPTORS);
     most.saturating_sub(reserved).max(most / 2)
 }
 
-/// What one process admits.
+/// The limits of one process.
 #[derive(Debug, Clone, Copy)]
 pub struct Admission {
     in_all: u64,
@@ -41,12 +41,12 @@ impl Admission {
         }
     }
 
-    /// With one more there are `in_all` in all processes and `here` in this one.
+    /// Returns whether there are too many connections with `in_all` in all processes and `here` in this one.
     pub(crate) fn is_full(&self, in_all: u64, here: u64) -> bool {
         in_all > self.in_all || here > self.here
     }
 
-    /// How many connections an address has matters.
+    /// Returns whether the number of connections of an address is limited.
     #[must_use]
     pub fn has_address_limit(&self) -> bool {
         self.per_address != u64::MAX
@@ -80,12 +80,12 @@ impl NotAdmitted {
 
 const UNAVAILABLE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
 
-/// Tell a client that is not admitted, and close its connection.
+/// Sends 503 to a client that is not admitted, and closes its connection.
 pub fn turn_away(stream: impl Stream) {
     stream.say(UNAVAILABLE);
 }
 
-/// How many connections all threads of a process have, and how many each address has.
+/// The number of connections of all threads of a process, and of each address.
 #[derive(Debug, Default)]
 pub struct OpenConnections(Mutex<Open>);
 
@@ -97,7 +97,7 @@ struct Open {
 
 impl OpenConnections {
     fn open(&self) -> MutexGuard<'_, Open> {
-        // Each change is whole before anything can panic.
+        // Each change is complete before anything can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -132,7 +132,7 @@ impl OpenConnections {
     }
 }
 
-/// Whether there can be no descriptor now.
+/// Returns whether the error is a lack of descriptors, of this process or of the system.
 #[must_use]
 pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     let number = error.raw_os_error();

@@ -1,4 +1,4 @@
-//! The body of a response, for who sends it; and why the body of a request does not come.
+//! The body of a response, as the connection reads it; and the reasons why a request's body ends early.
 
 use std::fmt;
 use std::io;
@@ -6,46 +6,47 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-/// Bytes that come piece by piece.
+/// The body of a response, which comes piece by piece.
 pub trait Body {
-    /// The next piece, never empty; `None` at the end. After an error the message is broken off.
+    /// Returns the next piece, never empty; `None` at the end. After an error the message is cut off.
     fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>>;
 
-    /// How many bytes are still to come, where that is known.
+    /// Returns how many bytes are still to come, where that is known.
     fn length(&self) -> Option<u64>;
 
-    /// The client takes no more for now: what is left can be kept elsewhere.
+    /// Called when the client takes no more for now: the rest can be moved elsewhere, such as to a file.
     fn stalled(&mut self) {}
 
-    /// Whether other connections have their turn while much of it is sent. Not where it is memory of PHP: their responses would be
-    /// added to it, and all of them together have one `memory_limit`.
+    /// Returns whether other connections get a turn while much of the body is sent. Not for a body that is memory of PHP:
+    /// the responses of the others would be added to it, and all of them share one `memory_limit`.
     fn leaves_turns(&self) -> bool {
         true
     }
 
-    /// As much of it was taken as the message announces. Dropped before that, it is of no use any more.
+    /// Called when the connection has taken as many bytes as the message announces. If the body is dropped without this
+    /// call, its rest is not wanted any more.
     fn was_sent(&mut self) {}
 }
 
-/// Why no more of a request's body comes, though it is not at its end.
+/// Why a request's body ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyError {
     /// The client closed the connection.
     Closed,
     /// A chunk is malformed.
     Malformed,
-    /// The client sends nothing, or too little at a time.
+    /// The client sends nothing, or too little in a time.
     TimedOut,
-    /// It is larger than the server takes.
+    /// The body is larger than `http.max_body`.
     TooLarge,
-    /// It is larger than PHP takes.
+    /// The body is larger than `post_max_size`.
     OverPostLimit,
-    /// It cannot be kept until it is read.
+    /// The body cannot be stored until PHP reads it.
     Storage,
 }
 
 impl BodyError {
-    /// Of the answer.
+    /// Returns the status of the response.
     #[must_use]
     pub fn status(self) -> u16 {
         match self {
@@ -56,7 +57,7 @@ impl BodyError {
         }
     }
 
-    /// What the client and the log are told.
+    /// Returns the text for the client and the log.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {

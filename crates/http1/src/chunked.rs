@@ -1,31 +1,32 @@
-//! Request bodies out of what a connection receives: of a known length, or in chunks (RFC 9112, 7.1).
+//! Decodes request bodies: of a known length, or in chunks (RFC 9112, section 7.1).
 //!
-//! Extensions and trailers are read over. Line ends are CR LF and nothing else: a lone LF here is how requests are smuggled.
+//! Chunk extensions and trailers are skipped. Only CR LF ends a line: accepting a lone LF here would allow request
+//! smuggling.
 
 use std::ops::Range;
 
 use crate::fields::is_token_byte;
 use crate::framing::Length;
 
-/// What is still to come of a body.
+/// The part of a body that is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decoder {
     Length(u64),
     Chunked(Chunked),
     Done,
-    /// Malformed, or it broke off.
+    /// The body is malformed, or was cut off.
     Broken,
 }
 
-/// In chunks: where in their grammar.
+/// The position in the grammar of a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chunked {
     state: State,
-    /// Of the chunk: its size as far as it is read, then what is left of it.
+    /// The chunk's size as far as it was read, then the bytes of the chunk that are still to come.
     left: u64,
     /// Bytes of extensions and trailers so far, of all chunks.
     read_over: u32,
-    /// Digits of this chunk's size.
+    /// Digits of the chunk's size so far.
     digits: u8,
 }
 
@@ -49,21 +50,21 @@ enum State {
     EndLf,
 }
 
-/// Extensions and trailers of one body together.
+/// The most bytes of extensions and trailers in one body.
 const MOST_READ_OVER: u32 = 16 * 1024;
-/// Of one size, leading zeros among them.
+/// The most digits of a chunk's size, with leading zeros.
 const MOST_DIGITS: u8 = 32;
 
 /// What [`Decoder::decode`] found.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// How much of the input is done with.
+    /// Bytes of the input that were consumed.
     pub(crate) taken: usize,
-    /// The part of it that is the body's.
+    /// The range of these bytes that belongs to the body.
     pub(crate) data: Range<usize>,
 }
 
-/// It is no body.
+/// The bytes are no chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkError;
 
@@ -81,7 +82,7 @@ impl Decoder {
         }
     }
 
-    /// Bytes of which it is known that they will come: of the whole body, or of the chunk that has begun.
+    /// Returns the bytes that are known to come: of the whole body, or of the current chunk.
     pub(crate) fn announced(&self) -> u64 {
         match self {
             Decoder::Length(left) => *left,
@@ -90,7 +91,7 @@ impl Decoder {
         }
     }
 
-    /// Look at `input` up to the end of the first piece of the body in it.
+    /// Consumes `input` up to the end of the first piece of the body in it.
     pub(crate) fn decode(&mut self, input: &[u8]) -> Result<Found, ChunkError> {
         match self {
             Decoder::Length(left) => {
@@ -128,7 +129,7 @@ impl Decoder {
 }
 
 impl Chunked {
-    /// And whether it was the last of the body.
+    /// As [`Decoder::decode`]; also returns whether the body has ended.
     fn decode(&mut self, input: &[u8]) -> Result<(Found, bool), ChunkError> {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
@@ -168,7 +169,7 @@ impl Chunked {
         ))
     }
 
-    /// One byte that is not the body's; true at the end of all.
+    /// Consumes a byte of the framing; returns true at the end of the body.
     fn step(&mut self, byte: u8) -> Result<bool, ChunkError> {
         self.state = match (self.state, byte) {
             (State::Start | State::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
@@ -202,7 +203,7 @@ impl Chunked {
         let digit = char::from(byte).to_digit(16).ok_or(ChunkError)?;
         let size = self.left.checked_mul(16).ok_or(ChunkError)?;
         self.left = size.checked_add(u64::from(digit)).ok_or(ChunkError)?;
-        // Of leading zeros there is no use.
+        // Leading zeros are limited too, because they have no use.
         self.digits += 1;
         if self.digits > MOST_DIGITS {
             return Err(ChunkError);
@@ -223,7 +224,7 @@ impl Chunked {
 mod tests {
     use super::*;
 
-    /// The body, and what is behind it; the input comes in pieces of this size.
+    /// Returns the body, and the bytes behind it; the input is decoded in pieces of `size` bytes.
     fn decode(input: &[u8], size: usize) -> Result<(Vec<u8>, Vec<u8>), ChunkError> {
         let mut decoder = Decoder::new(Length::Chunked);
         let mut body = Vec::new();

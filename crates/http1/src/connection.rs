@@ -1,10 +1,10 @@
-//! One client's connection: requests in, answers out, until either side has had enough.
+//! A client's connection: reads requests and sends responses until either side ends the connection.
 //!
-//! **When a client hangs up.** Whether the end of what a client sends means that it left or only that it has no more to
-//! say (`shutdown(SHUT_WR)`, `nc -N`), TCP does not tell before a write fails. As nginx does in front of php-fpm, the end
-//! counts as leaving as soon as an answer has to be waited for: its request is cancelled. An answer that is there at
-//! once is sent all the same. A service may go on without its client ([`Service::outlasts_sending`]). The look costs nothing
-//! per request: it is one question about readiness, asked only when nothing else is left to do.
+//! **When a client hangs up.** EOF from a client means that it has left, or only that it has nothing more to send
+//! (`shutdown(SHUT_WR)`, `nc -N`); TCP does not tell which before a write fails. As in nginx in front of php-fpm, EOF counts
+//! as leaving as soon as a response has to be waited for: the request is cancelled. A response that is there at once is sent
+//! all the same. A service may continue without its client ([`Service::outlasts_sending`]). The check costs a request
+//! nothing: it only asks for readiness, when the connection has nothing else to do.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -31,40 +31,41 @@ use crate::stream::Stream;
 pub trait Service {
     type Body: Body + Unpin;
 
-    /// Answer a request. If the future is dropped before it is ready, the client is gone.
+    /// Serves a request. If the future is dropped before it is ready, the client is gone.
     fn call(
         &self,
         head: RequestHead,
         body: Option<Incoming>,
     ) -> impl Future<Output = Response<Self::Body>>;
 
-    /// The client has ended its sending while it waits for its answer, and has left for all that is known: whether the request
-    /// goes on, and an answer to it is sent. Asked whenever the connection is looked at.
+    /// Returns whether the request continues, and its response is sent, although the client has closed its sending side
+    /// while it waits, and probably has left. Called whenever the connection is polled.
     fn outlasts_sending(&self) -> bool {
         false
     }
 
-    /// The peer is a proxy and has said whose connection this is, before the first request.
+    /// Called before the first request if the peer is a proxy whose PROXY protocol header names a client.
     fn stands_for(&self, _: Endpoints) {}
 
-    /// A request was answered, or its connection closed, without it.
+    /// Called when the connection itself has rejected a request or given up on a client, without the service.
     fn refused(&self, _: &Rejection<'_>) {}
 
-    /// The request of the last [`Service::call`] is over: its answer was sent, or broke off, or its client has left.
+    /// Called when the request of the last [`Service::call`] is over: its response was sent or cut off, or its client has
+    /// left.
     fn ended(&self, _: &Exchange) {}
 }
 
-/// What a connection may and does.
+/// The options of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     pub limits: Limits,
-    /// The most bytes of a body.
+    /// The maximum size of a request's body in bytes.
     pub body: u64,
-    /// Requests until it is closed.
+    /// Requests until the connection is closed.
     pub requests: u64,
-    /// Answers have a Date field.
+    /// Whether responses get a Date field.
     pub date: bool,
-    /// A header of the PROXY protocol may come first.
+    /// Whether a PROXY protocol header may come first.
     pub proxy_protocol: bool,
 }
 
@@ -86,8 +87,8 @@ impl Default for Options {
     }
 }
 
-/// Serve what comes on `stream` until either side has had enough. What goes wrong on a connection is the client's doing,
-/// and told to no other.
+/// Serves the requests on `stream` until either side ends the connection. Errors are not returned: each is caused by the
+/// client and concerns only this connection.
 pub async fn serve<S: Stream>(
     stream: S,
     state: Rc<ConnectionState>,
@@ -172,7 +173,7 @@ async fn requests<S: Stream>(io: &Rc<ConnectionIo<S>>, service: &impl Service, o
     }
 }
 
-/// Nothing that could be answered has come.
+/// Responds to a head that cannot be parsed; nothing is to be done if the client has left.
 async fn no_head<S: Stream>(
     io: &Rc<ConnectionIo<S>>,
     service: &impl Service,
@@ -186,7 +187,7 @@ async fn no_head<S: Stream>(
     }
 }
 
-/// Send the answer; whether another request may follow.
+/// Sends the response; returns whether another request may follow.
 async fn answer<S: Stream, V: Service>(
     io: &Rc<ConnectionIo<S>>,
     service: &V,
@@ -228,17 +229,17 @@ async fn answer<S: Stream, V: Service>(
     Ok(can_go_on && !io.state.is_ending())
 }
 
-/// Bytes of a body after which the other connections have their turn: one whose client reads as fast as it is sent to never waits by
-/// itself.
+/// Bytes of a body after which the other connections get a turn: a connection whose client reads as fast as the server sends
+/// never waits by itself.
 const TURN: usize = 256 * 1024;
 
-/// The body of an answer on its way.
+/// The body of a response that is being sent.
 struct Sending<B> {
-    /// `None` when all of it is in the output, or no more will come.
+    /// `None` when the whole body is in the output, or no more comes.
     body: Option<B>,
     framing: Framing,
     failed: Option<io::Error>,
-    /// Bytes that were taken of it in this turn.
+    /// Bytes taken from the body in this turn.
     taken: usize,
 }
 
@@ -282,7 +283,7 @@ impl<B: Body> Sending<B> {
         }
     }
 
-    /// Take of the body what is there and has room.
+    /// Moves the pieces of the body that are ready to the output, as far as that has room.
     fn fill<S: Stream>(&mut self, io: &ConnectionIo<S>, context: &mut Context<'_>) -> Poll<()> {
         while let Some(body) = &mut self.body
             && io.with_output(|output| output.has_room())
@@ -302,7 +303,7 @@ impl<B: Body> Sending<B> {
                     body.was_sent();
                     self.body = None;
                 }
-                // What came before it is sent all the same.
+                // The pieces before the error are sent all the same.
                 Err(error) => (self.body, self.failed) = (None, Some(error)),
             }
         }
@@ -310,12 +311,12 @@ impl<B: Body> Sending<B> {
     }
 }
 
-/// The last answer is sent.
+/// Ends the connection after the last response.
 async fn leave<S: Stream>(io: &Rc<ConnectionIo<S>>) {
     if !io.has_unread() {
         return;
     }
-    // A client that sees the end may stop sending what is not read.
+    // A client that sees EOF may stop sending a body that is not read.
     let _ = poll_fn(|context| io.poll_shutdown(context)).await;
     let is_read = poll_fn(|context| io.poll_rest(context)).await;
     if !is_read || io.has_unread() {
@@ -323,8 +324,8 @@ async fn leave<S: Stream>(io: &Rc<ConnectionIo<S>>) {
     }
 }
 
-/// The answer broke off, or the client is gone. What was sent is not lost, unless the end of it is the end of the connection: that
-/// must not look like one.
+/// Ends the connection after the response was cut off, or the client has gone. What was sent still arrives, unless the
+/// response's body ends with the connection: then the close must not look like the body's end.
 async fn leave_broken<S: Stream>(io: &Rc<ConnectionIo<S>>) {
     if !io.is_endless() {
         leave(io).await;
@@ -339,7 +340,8 @@ async fn refuse<S: Stream>(io: &Rc<ConnectionIo<S>>, error: ParseError) {
     }
 }
 
-/// Closed with bytes unread, the kernel would reset the connection, and the answer might be lost on its way.
+/// Reads until the client closes its side. If the socket were closed with unread bytes, the kernel would reset the
+/// connection, and the response might be lost on its way.
 async fn linger<S: Stream>(io: &Rc<ConnectionIo<S>>) {
     io.state.enter(Phase::Leaving);
     poll_fn(|context| io.poll_linger(context)).await;

@@ -1,6 +1,7 @@
-//! A connection's socket with what has come and what is going, shared by the connection and who reads a request's body.
+//! A connection's socket with its input and output, shared by the connection's task and the reader of a request's body.
 //!
-//! It is lent out for moments only, so that an answer may read its own request's body.
+//! It is borrowed only within a call and never while other code is polled, so that a response's body may read its own
+//! request's body.
 
 mod inner;
 
@@ -28,12 +29,12 @@ use crate::stream::Stream;
 
 use inner::Inner;
 
-/// How much of an unwanted body is read so that the connection can go on, if it is there already.
+/// Bytes of an unwanted body that are read, if they are there already, so that the connection can be kept open.
 const READ_OVER: usize = 256 * 1024;
 
-/// Why no further head comes.
+/// Why no further head is read.
 pub(crate) enum NoHead {
-    /// The client has left, or is to leave.
+    /// The client has left, or the connection is ending.
     End,
     Rejection(ParseError),
 }
@@ -58,7 +59,7 @@ impl<S: Stream> ConnectionIo<S> {
     ) -> Poll<Result<RequestHead, NoHead>> {
         let inner = &mut *self.inner.borrow_mut();
         if inner.input.is_new() {
-            // Behind the request before.
+            // A pipelined request.
             if let Some(head) = inner.input.head(limits).map_err(NoHead::Rejection)? {
                 return Poll::Ready(Ok(head));
             }
@@ -86,7 +87,7 @@ impl<S: Stream> ConnectionIo<S> {
         }
     }
 
-    /// The header of the PROXY protocol before the first head, and whose connection it says this is.
+    /// Reads the PROXY protocol header before the first head; returns the endpoints that it gives.
     pub(crate) fn poll_proxy_header(
         &self,
         context: &mut Context<'_>,
@@ -125,12 +126,13 @@ impl<S: Stream> ConnectionIo<S> {
         }
     }
 
-    /// How what has come begins, where that is no head.
+    /// Returns the first line of the input, where that is no head.
     pub(crate) fn first_line(&self) -> Vec<u8> {
         first_line(self.inner.borrow().input.rest())
     }
 
-    /// The body of the request whose head has come, if it has one.
+    /// Prepares for the request whose head was read; returns the handle of its body, if it has one. `most` is the maximum
+    /// size of the body in bytes.
     pub(crate) fn begin_body(
         self: &Rc<Self>,
         asked: &RequestFraming,
@@ -151,8 +153,8 @@ impl<S: Stream> ConnectionIo<S> {
             .then(|| Incoming(Rc::<ConnectionIo<S>>::clone(self)))
     }
 
-    /// The answer begins: no 100 any more. False if nothing can follow it: the client waits for a 100, and may or may not send
-    /// its body now, or that body broke off.
+    /// Notes that the response begins, so that no 100 is sent any more. Returns false if no request can follow: the client
+    /// still waits for a 100 and may or may not send its body now, or the body was cut off.
     pub(crate) fn begin_answer(&self) -> bool {
         let inner = &mut *self.inner.borrow_mut();
         inner.answers = true;
@@ -160,21 +162,21 @@ impl<S: Stream> ConnectionIo<S> {
         !std::mem::take(&mut inner.expects) && inner.failed.is_none()
     }
 
-    /// An answer with this status is on its way.
+    /// Notes the status of the response that is sent.
     pub(crate) fn answers_with(&self, status: u16) {
         if let Some(exchange) = &mut self.inner.borrow_mut().exchange {
             exchange.status = Some(status);
         }
     }
 
-    /// Bytes of its body go to the output.
+    /// Counts bytes of the response's body that were added to the output.
     pub(crate) fn sends(&self, bytes: u64) {
         if let Some(exchange) = &mut self.inner.borrow_mut().exchange {
             exchange.sent += bytes;
         }
     }
 
-    /// What became of the request, once.
+    /// Returns the outcome of the request, once.
     pub(crate) fn end_exchange(&self, is_complete: bool) -> Option<Exchange> {
         let inner = &mut *self.inner.borrow_mut();
         let mut exchange = inner.exchange.take()?;
@@ -198,12 +200,13 @@ impl<S: Stream> ConnectionIo<S> {
         step
     }
 
-    /// Whether the body of the request has come to its end.
+    /// Returns whether the request's body was read to its end.
     pub(crate) fn is_at_end(&self) -> bool {
         self.inner.borrow().body == Decoder::Done
     }
 
-    /// After the answer: ready when the body is at its end, or its handle was dropped; whether a request can follow.
+    /// Waits, after the response, until the body was read to its end or its handle was dropped; returns whether a request
+    /// can follow.
     pub(crate) fn poll_rest(&self, context: &mut Context<'_>) -> Poll<bool> {
         let inner = &mut *self.inner.borrow_mut();
         inner.awaited = inner.held && !matches!(inner.body, Decoder::Done | Decoder::Broken);
@@ -221,7 +224,7 @@ impl<S: Stream> ConnectionIo<S> {
         Poll::Ready(false)
     }
 
-    /// Whether there is something of the client's that was not read, here or in the socket.
+    /// Returns whether there are unread bytes of the client, here or in the socket.
     pub(crate) fn has_unread(&self) -> bool {
         let inner = self.inner.borrow();
         let stream = inner.stream.as_ref();
@@ -230,8 +233,8 @@ impl<S: Stream> ConnectionIo<S> {
             || stream.is_some_and(Stream::has_unread)
     }
 
-    /// While an answer is waited for: ready when the client has hung up. Otherwise the connection's task is woken when
-    /// anything comes from it.
+    /// Ready when the client has hung up, while the connection waits for a response. Otherwise wakes the connection's task
+    /// when the client sends anything.
     pub(crate) fn poll_hung_up(&self, context: &mut Context<'_>) -> Poll<()> {
         let inner = &mut *self.inner.borrow_mut();
         while self.state.phase() == Phase::Busy && !inner.unread && inner.reader.is_none() {
@@ -244,7 +247,7 @@ impl<S: Stream> ConnectionIo<S> {
             match stream.peek() {
                 Ok(0) => return Poll::Ready(()),
                 Ok(_) => inner.unread = true,
-                // It was readiness left over from before; it is cleared now.
+                // The readiness was stale; `peek` has cleared it.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) => return Poll::Ready(()),
             }
@@ -252,7 +255,7 @@ impl<S: Stream> ConnectionIo<S> {
         Poll::Pending
     }
 
-    /// Say that nothing more will be sent.
+    /// Closes the sending side of the socket.
     pub(crate) fn poll_shutdown(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.inner.borrow_mut().stream {
             Some(stream) => Pin::new(stream).poll_shutdown(context),
@@ -260,7 +263,7 @@ impl<S: Stream> ConnectionIo<S> {
         }
     }
 
-    /// Read until the client has closed its side too.
+    /// Reads and drops bytes until the client has closed its side.
     pub(crate) fn poll_linger(&self, context: &mut Context<'_>) -> Poll<()> {
         let inner = &mut *self.inner.borrow_mut();
         loop {
@@ -271,17 +274,18 @@ impl<S: Stream> ConnectionIo<S> {
         }
     }
 
-    /// Until this is taken back, the end of the connection must not look like one.
+    /// Sets whether a close would look like the end of the response's body. While it is set, [`ConnectionIo::close`] resets
+    /// the connection.
     pub(crate) fn set_endless(&self, endless: bool) {
         self.inner.borrow_mut().endless = endless;
     }
 
-    /// Whether the end of the connection would look like the end of the body that is sent.
+    /// Returns whether a close would look like the end of the response's body.
     pub(crate) fn is_endless(&self) -> bool {
         self.inner.borrow().endless
     }
 
-    /// The connection is over, for who still reads from it too.
+    /// Closes the socket, and wakes the task that still reads a body from it with an error.
     pub(crate) fn close(&self) {
         let reader = {
             let mut inner = self.inner.borrow_mut();
@@ -300,7 +304,7 @@ impl<S: Stream> ConnectionIo<S> {
         }
     }
 
-    /// The client has not sent the body in time: the reader is told.
+    /// Ends the body with [`BodyError::TimedOut`], and wakes its reader.
     pub(crate) fn body_timed_out(&self) {
         let inner = &mut *self.inner.borrow_mut();
         if inner.body != Decoder::Done {

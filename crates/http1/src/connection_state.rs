@@ -1,6 +1,7 @@
-//! What a coarse clock needs to know to close connections that nothing comes from, and how it closes them.
+//! The state of a connection that the periodic sweep reads to find timed out connections, and how the sweep closes them.
 //!
-//! One look at all connections now and then costs a request two stores; a timer each would cost a hundred times that.
+//! A sweep over all connections now and then costs a request two stores; a timer per connection would cost a hundred times
+//! that.
 
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -9,59 +10,59 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::pace::{MinPace, Pace};
 
-/// Milliseconds of the kernel's coarse monotonic clock: cheap to read, precise to a tick (4 ms at most).
+/// Returns the milliseconds of the kernel's coarse monotonic clock: cheap to read, precise to a tick (4 ms at most).
 #[must_use]
 pub fn now_ms() -> u64 {
     let now = clock_gettime(ClockId::MonotonicCoarse);
     now.tv_sec.unsigned_abs() * 1000 + now.tv_nsec.unsigned_abs() / 1_000_000
 }
 
-/// Of one connection.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct ConnectionState {
-    /// When the current phase began: waiting for a header, or receiving one.
+    /// When the current phase began, where the phase has a limit; in the time of [`now_ms`].
     since: Cell<u64>,
     phase: Cell<Phase>,
     close: Cell<Close>,
-    /// Of the body that comes, and of the answer that goes.
+    /// The pace of the request's body and of the response.
     reads: Pace,
     writes: Pace,
-    /// The client is too slow with its body, which the connection does not know yet.
+    /// Whether the client is too slow with its body; the connection's task has not seen this yet.
     body_timed_out: Cell<bool>,
-    /// Of the connection's task; set once, it is always the same.
+    /// The waker of the connection's task; set once, because it never changes.
     waker: RefCell<Option<Waker>>,
 }
 
-/// What the clock wants of a connection.
+/// How a connection is to be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Close {
     No,
-    /// After the answer that is under way, if any.
+    /// After the response that is being sent, if any.
     Gently,
-    /// Whatever it is doing.
+    /// At once, whatever the connection is doing.
     Now,
-    /// The same, because its client did nothing for too long: why.
+    /// At once, because the client timed out; with the reason.
     GivenUp(&'static str),
 }
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing has come yet.
+    /// Connected; nothing was received yet.
     New,
     /// Between requests.
     Idle,
-    /// A head has begun to come.
+    /// A part of a head was received.
     Header,
-    /// A request is being answered, and more of the answer is waited for.
+    /// A request is being served, and the connection waits for more of the response.
     Busy,
-    /// What is left of the answer is being sent.
+    /// The rest of the response is being sent.
     Sending,
-    /// The last answer is sent, and the client is to take note that it was.
+    /// The last response is sent; the client has to receive it before the socket is closed.
     Leaving,
 }
 
-/// How long, in milliseconds, [`Phase::Leaving`] may take: as under nginx.
+/// Milliseconds that [`Phase::Leaving`] may take, as in nginx.
 pub(crate) const LEAVING: u64 = 5_000;
 
 impl Default for ConnectionState {
@@ -83,12 +84,12 @@ impl ConnectionState {
         self.phase.get()
     }
 
-    /// When it began to be idle or to wait for a header, as [`now_ms`] tells the time.
+    /// Returns when the connection began to be idle or to wait for a head, in the time of [`now_ms`].
     pub fn since(&self) -> u64 {
         self.since.get()
     }
 
-    /// End this connection: between requests or after the answer gently, in the middle of a header at once.
+    /// Ends the connection: gently between requests or during a response, at once in the middle of a head.
     pub fn end(&self) {
         self.close.set(match self.phase.get() {
             Phase::Header => {
@@ -100,7 +101,8 @@ impl ConnectionState {
         self.wake();
     }
 
-    /// End it if its client is too slow: with an answer at once; with a body by telling its reader, which answers.
+    /// Handles a client that is too slow: with its response, closes the connection; with its body, tells the body's reader,
+    /// which responds.
     pub(crate) fn look_at_pace(&self, body: &MinPace, send: &MinPace, now: u64) {
         if self.writes.is_below(send, now) {
             self.close.set(Close::GivenUp(
@@ -113,7 +115,7 @@ impl ConnectionState {
         }
     }
 
-    /// Once.
+    /// Returns whether the body has timed out, and resets that.
     pub(crate) fn take_body_timed_out(&self) -> bool {
         self.body_timed_out.get() && self.body_timed_out.replace(false)
     }
@@ -125,7 +127,7 @@ impl ConnectionState {
         }
     }
 
-    /// End it whatever it is doing.
+    /// Closes the connection at once, whatever it is doing.
     pub fn cut_off(&self) {
         self.close.set(Close::Now);
         self.wake();
@@ -139,12 +141,12 @@ impl ConnectionState {
         self.writes.begin();
     }
 
-    /// Counts bytes of a body that have come; `waits`: more are waited for.
+    /// Counts received bytes of a body; `waits`: the reader waits for more.
     pub(crate) fn reads(&self, waits: bool, came: usize) {
         self.reads.moved(came, waits);
     }
 
-    /// Counts bytes of an answer that were written; `waits`: there was no room for all.
+    /// Counts written bytes of a response; `waits`: the socket had no room for all.
     pub(crate) fn writes(&self, waits: bool, moved: usize) {
         self.writes.moved(moved, waits);
     }
@@ -170,7 +172,7 @@ impl ConnectionState {
         }
     }
 
-    /// Into a phase that has a limit.
+    /// Begins a phase that has a time limit.
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.set(phase);
         self.since.set(now_ms());
@@ -181,7 +183,7 @@ impl ConnectionState {
         self.since.set(since);
     }
 
-    /// Into one that has none.
+    /// Begins a phase without a time limit.
     pub(crate) fn work(&self, phase: Phase) {
         self.phase.set(phase);
     }

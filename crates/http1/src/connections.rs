@@ -1,4 +1,4 @@
-//! All connections of a thread, for the one clock that closes those that nothing comes from.
+//! The open connections of a thread, for the periodic sweep that closes those that have timed out.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -10,18 +10,18 @@ use crate::connection_state::{ConnectionState, LEAVING, Phase, now_ms};
 use crate::pace::MinPace;
 use crate::settings::{Settings, or_longest};
 
-/// The fraction of the idle connections, as its denominator, that ends at a time.
+/// The denominator of the fraction of idle connections that [`Connections::end_idle`] closes at a time.
 const IDLE_PART: usize = 64;
 
-/// Milliseconds in which a request may be on its way on a connection that looks idle.
+/// Milliseconds during which a request may be on its way on a connection that looks idle.
 const MOMENT: u64 = 250;
 
-/// Those that are open.
+/// The open connections of a thread.
 #[derive(Debug, Default)]
 pub struct Connections {
     entries: RefCell<Vec<Option<Entry>>>,
     free: RefCell<Vec<usize>>,
-    /// With those of the other threads.
+    /// The counts of the process, with the connections of its other threads.
     in_process: Arc<OpenConnections>,
 }
 
@@ -31,18 +31,18 @@ struct Entry {
     address: Option<IpAddr>,
 }
 
-/// For how long, in milliseconds, a client may be silent.
+/// How long, in milliseconds, a client may be silent.
 #[derive(Debug, Clone, Copy)]
 pub struct Timeouts {
-    /// Before a request, the first one too, and while its head comes.
+    /// Before the first request, and while a head is received.
     pub header: u64,
     /// Between requests.
     pub idle: u64,
-    /// While more of a body is waited for.
+    /// While the server waits for more of a body.
     pub body: MinPace,
-    /// While room for more of an answer is waited for.
+    /// While the server waits for room for more of a response.
     pub send: MinPace,
-    /// If this process is about to leave: with a client that has asked for nothing.
+    /// If this process is draining: how long a client may wait with its next request.
     pub leaving: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ impl Timeouts {
 }
 
 impl Timeouts {
-    /// With a connection in this phase, where that has a limit.
+    /// Returns the limit of a phase, if it has one.
     fn with(&self, phase: Phase) -> Option<u64> {
         match (phase, self.leaving) {
             (Phase::Busy | Phase::Sending, _) => None,
@@ -78,7 +78,7 @@ impl Timeouts {
 }
 
 impl Connections {
-    /// None yet. `in_process` is the same for all threads of a process.
+    /// Makes an empty set. `in_process` is shared by all threads of the process.
     #[must_use]
     pub fn counted_in(in_process: Arc<OpenConnections>) -> Connections {
         Connections {
@@ -87,7 +87,7 @@ impl Connections {
         }
     }
 
-    /// One more is open; its key is for [`Connections::closed`].
+    /// Adds an open connection; returns the key for [`Connections::closed`].
     pub fn opened(&self, state: &Rc<ConnectionState>, address: Option<IpAddr>) -> usize {
         let mut entries = self.entries.borrow_mut();
         let key = self.free.borrow_mut().pop().unwrap_or_else(|| {
@@ -109,11 +109,11 @@ impl Connections {
         self.free.borrow_mut().push(key);
     }
 
-    /// Whether one more may be opened, with which there are `in_all` in all processes. Of its address other processes have
-    /// `elsewhere`.
+    /// Checks whether one more connection may be opened. With it there are `in_all` in all processes; of its address, other
+    /// processes have `elsewhere`. At the limit, ends idle connections.
     ///
     /// # Errors
-    /// If not.
+    /// If it may not.
     pub fn admit(
         &self,
         admission: &Admission,
@@ -130,7 +130,7 @@ impl Connections {
         Ok(())
     }
 
-    /// End some of those that have been idle for longest; false if there is none.
+    /// Ends some of the connections that have been idle for longest; returns false if none is idle.
     pub fn end_idle(&self) -> bool {
         let entries = self.entries.borrow();
         let states = entries.iter().flatten().map(|entry| &entry.state);
@@ -141,7 +141,7 @@ impl Connections {
                 && !state.is_ending()
         };
         let mut idle: Vec<_> = states.filter(is_idle).collect();
-        // A look at all of them makes room for several.
+        // One scan of all connections makes room for several.
         let some = idle.len().div_ceil(IDLE_PART);
         if some < idle.len() {
             idle.select_nth_unstable_by_key(some, |state| state.since());
@@ -150,12 +150,12 @@ impl Connections {
         some > 0
     }
 
-    /// How many are open.
+    /// Returns the number of open connections.
     pub fn count(&self) -> usize {
         self.entries.borrow().len() - self.free.borrow().len()
     }
 
-    /// With those of the other threads.
+    /// Returns the number of open connections of all threads of the process.
     pub fn in_process(&self) -> u64 {
         self.in_process.count()
     }
@@ -164,7 +164,7 @@ impl Connections {
         self.count() == 0
     }
 
-    /// End those whose clients are silent for too long.
+    /// Ends the connections whose clients have been silent for too long.
     pub fn close_silent(&self, timeouts: &Timeouts) {
         let now = now_ms();
         let is_over = |since: u64, limit| now.saturating_sub(since) >= limit;
@@ -179,7 +179,7 @@ impl Connections {
         }
     }
 
-    /// End all, whatever they are doing.
+    /// Closes all connections at once, whatever they are doing.
     pub fn cut_off(&self) {
         self.entries
             .borrow()

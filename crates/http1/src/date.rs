@@ -1,4 +1,4 @@
-//! The Date field, written anew once a second.
+//! The Date field, formatted once a second.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, UNIX_EPOCH};
@@ -10,7 +10,7 @@ thread_local! {
     static LINE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// The whole line.
+/// Appends the whole line.
 pub(crate) fn write_to(out: &mut Vec<u8>) {
     let now = clock_gettime(ClockId::RealtimeCoarse).tv_sec.unsigned_abs();
     LINE.with_borrow_mut(|line| {

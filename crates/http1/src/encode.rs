@@ -1,4 +1,4 @@
-//! The head of a response as it is sent, and how its body is delimited.
+//! The encoding of a response's head, and the choice of how its body is delimited.
 
 use std::io;
 
@@ -11,20 +11,20 @@ use crate::head::{ResponseHead, Version};
 use crate::output::Output;
 use crate::parse::ParseError;
 
-/// How the body of a response is sent.
+/// How the body of a response is delimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// No body, or one that is not sent.
+    /// No body is sent.
     None,
-    /// This number of bytes.
+    /// A body of this number of bytes.
     Length(u64),
     Chunked,
-    /// Until the connection is closed.
+    /// A body that ends when the connection is closed.
     UntilClose,
 }
 
 impl Framing {
-    /// Bytes of a body that may still be added.
+    /// Returns the bytes of the body that may still be added.
     pub(crate) fn room(&self) -> u64 {
         match self {
             Framing::None => 0,
@@ -33,10 +33,10 @@ impl Framing {
         }
     }
 
-    /// Add a piece of the body, or its end; whether that was all.
+    /// Adds a piece of the body, or its end (`None`); returns whether the body is complete.
     ///
     /// # Errors
-    /// If it ends too early.
+    /// If the body ends before the announced length.
     pub(crate) fn push(&mut self, output: &mut Output, piece: Option<Bytes>) -> io::Result<bool> {
         match (self, piece) {
             (Framing::None, _) | (Framing::UntilClose, None) => Ok(true),
@@ -54,7 +54,7 @@ impl Framing {
                 Ok(true)
             }
             (Framing::Length(left), Some(mut piece)) => {
-                // What is said to be longer than announced would be taken for the next answer.
+                // Bytes beyond the announced length would be taken for the next response.
                 piece.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= piece.len() as u64;
                 output.push(piece, b"");
@@ -66,7 +66,7 @@ impl Framing {
     }
 }
 
-/// What was written.
+/// The result of [`head`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Encoded {
     pub(crate) status: u16,
@@ -74,7 +74,7 @@ pub(crate) struct Encoded {
     pub(crate) keep_alive: bool,
 }
 
-/// What the fields of the response say that is the connection's business.
+/// What the response's own fields say about its framing and the connection.
 #[derive(Default)]
 struct Said {
     length: Option<u64>,
@@ -82,7 +82,7 @@ struct Said {
     date: bool,
 }
 
-/// Write the head. `length` is that of the body where it is known.
+/// Writes the head. `length` is that of the body, where it is known.
 pub(crate) fn head(
     out: &mut Vec<u8>,
     head: &ResponseHead,
@@ -90,7 +90,7 @@ pub(crate) fn head(
     length: Option<u64>,
     with_date: bool,
 ) -> Encoded {
-    // There is no answer behind these that a client could wait for.
+    // A 1xx response is not final: the client would wait for another one, which never comes.
     let status = if head.status < 200 { 500 } else { head.status };
     out.reserve(256);
     status_line(out, asked.version, status, &head.reason);
@@ -116,12 +116,12 @@ pub(crate) fn head(
     }
 }
 
-/// What a request is answered that is not taken.
+/// Returns the body of the response to a request that is refused.
 pub(crate) fn error_text(error: ParseError) -> String {
     format!("{error}\n")
 }
 
-/// To a request that is not taken; the connection is closed after it.
+/// Writes the response to a request that is refused; the connection is closed after it.
 pub(crate) fn error(out: &mut Vec<u8>, error: ParseError) {
     let text = error_text(error);
     status_line(out, Version::Http11, error.status(), b"");
@@ -142,7 +142,7 @@ fn status_line(out: &mut Vec<u8>, version: Version, status: u16, reason: &[u8]) 
     out.push(b' ');
     number(out, u64::from(status));
     out.push(b' ');
-    // One that cannot stand in a message comes from the app, and is no reason not to answer.
+    // A reason with characters that HTTP forbids comes from the app; the usual reason is sent instead.
     out.extend_from_slice(if reason.is_empty() || !is_value(reason) {
         usual_reason(status).as_bytes()
     } else {
@@ -152,7 +152,7 @@ fn status_line(out: &mut Vec<u8>, version: Version, status: u16, reason: &[u8]) 
 }
 
 impl Said {
-    /// Whether a field is the connection's to write; what it says is noted.
+    /// Returns whether the connection itself writes this field; notes what the field says.
     fn is_ours(&mut self, name: &[u8], value: &[u8]) -> bool {
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"date") => {
@@ -176,7 +176,7 @@ impl Said {
     }
 }
 
-/// Write how long the body is: `length` if it is known, else what the app says of it.
+/// Writes the field that delimits the body: `length` if it is known, else the Content-Length that the app has set.
 fn body(
     out: &mut Vec<u8>,
     status: u16,
@@ -188,7 +188,7 @@ fn body(
         return Framing::None;
     }
     if asked.is_head {
-        // What GET would get.
+        // The length that GET would get.
         if let Some(length) = said.or(length.filter(|length| *length > 0)) {
             content_length(out, length);
         }
@@ -227,7 +227,7 @@ fn number(out: &mut Vec<u8>, mut number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// The size line of a chunk.
+/// Writes the size line of a chunk.
 fn chunk(out: &mut Vec<u8>, mut size: usize) {
     let mut digits = [0; 16];
     let mut at = digits.len();
@@ -243,7 +243,7 @@ fn chunk(out: &mut Vec<u8>, mut size: usize) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// RFC 9110 and what is registered beside it.
+/// Returns the reason phrase of RFC 9110 or of the IANA registry.
 fn usual_reason(status: u16) -> &'static str {
     match status {
         200 => "OK",

@@ -1,11 +1,12 @@
-//! The addresses of a request's connection, and as bytes on their way from the front to a worker.
+//! The addresses of a request's connection, and their binary form on the way from the front to a worker.
 //!
-//! As text: `SCHEME PEER LOCAL`, `p` for plain or `s` for TLS; the client's address and ours, `-` on a Unix socket.
+//! The text form is `SCHEME PEER LOCAL`: `p` for plain or `s` for TLS, the client's address and the server's, each `-` on a
+//! Unix socket.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
-/// Both ends of a client's connection.
+/// The addresses of both ends of a client's connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Endpoints {
     pub secure: bool,
@@ -14,7 +15,7 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// Of a TCP connection. An IPv4 address that came in on an IPv6 socket is shown as what it is.
+    /// Returns the endpoints of a TCP connection. An IPv4 client of an IPv6 socket gets its IPv4 address.
     #[must_use]
     pub fn tcp(client: SocketAddr, local: SocketAddr) -> Endpoints {
         let canonical =
@@ -26,8 +27,8 @@ impl Endpoints {
         }
     }
 
-    /// For [`Endpoints::unpack`]: whether it is TLS, then of each address its kind, the port, the bytes and, of IPv6, the
-    /// number of the interface.
+    /// Returns the binary form, for [`Endpoints::unpack`]: whether the client uses TLS, then for each address its kind, the
+    /// port, the bytes and, for IPv6, the scope id.
     #[must_use]
     pub fn pack(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(32);
@@ -38,7 +39,7 @@ impl Endpoints {
         out
     }
 
-    /// `None` if these are none.
+    /// Returns `None` if `packed` is not the binary form of endpoints.
     #[must_use]
     pub fn unpack(packed: &[u8]) -> Option<Endpoints> {
         let rest = &mut &*packed;
@@ -50,7 +51,7 @@ impl Endpoints {
         })
     }
 
-    /// From its [`Display`](fmt::Display).
+    /// Parses the text form, see [`Display`](fmt::Display).
     #[must_use]
     pub fn parse(text: &str) -> Option<Endpoints> {
         let mut words = text.split(' ');
@@ -68,7 +69,7 @@ impl Endpoints {
     }
 }
 
-/// Kinds of addresses.
+/// The kinds of addresses in the binary form.
 const NONE: u8 = 0;
 const IPV4: u8 = 4;
 const IPV6: u8 = 6;

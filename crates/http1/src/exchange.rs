@@ -1,21 +1,21 @@
-//! A request with its answer, once both are over: for who counts and logs them.
+//! The outcome of a request and its response, for the access log and the counters.
 
 use std::time::{Duration, Instant};
 
 use crate::turn::turn_time;
 
-/// One of them.
+/// A request and its response, once both are over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the request's head had come.
+    /// When the request's head was complete.
     pub began: Instant,
-    /// Of the answer; `None` if none was begun: the client has left before.
+    /// The status of the response; `None` if the client left before a response began.
     pub status: Option<u16>,
     /// Bytes of the request's body that were read.
     pub received: u64,
-    /// Bytes of the answer's body that were written to the socket.
+    /// Bytes of the response's body that were written to the socket.
     pub sent: u64,
-    /// The answer was written to its end.
+    /// Whether the whole response was written.
     pub is_complete: bool,
 }
 
@@ -30,13 +30,13 @@ impl Exchange {
         }
     }
 
-    /// How long it took so far.
+    /// Returns how long the exchange took so far.
     #[must_use]
     pub fn time(&self) -> Duration {
         turn_time().saturating_duration_since(self.began)
     }
 
-    /// The status for a log: 499, as nginx has it, where the client has left before the answer.
+    /// Returns the status for a log: 499, as in nginx, if the client left before the response.
     #[must_use]
     pub fn status_or_gone(&self) -> u16 {
         self.status.unwrap_or(499)

@@ -1,7 +1,7 @@
 //! Header fields, in the order and spelling in which they came.
 //!
-//! One buffer for all bytes and one index: a message has few fields, so a name is found by looking at each, and its
-//! length tells most apart.
+//! One buffer holds all bytes, and one index their positions: a message has few fields, so a name is found by comparing it
+//! with each, and the length alone excludes most.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,10 +15,10 @@ pub struct Fields {
     index: SmallVec<[Entry; FEW]>,
 }
 
-/// This number needs no memory of its own for the index, which is no smaller with fewer.
+/// The number of fields whose index needs no memory of its own. With fewer, the struct would be no smaller.
 const FEW: usize = 1;
 
-/// A field of our own that is made when the program is compiled, `Name: value`.
+/// A field of Hearth's own, `Name: value`, made at compile time.
 #[derive(Debug, Clone, Copy)]
 pub struct StaticHeader {
     line: &'static str,
@@ -26,7 +26,7 @@ pub struct StaticHeader {
 }
 
 impl StaticHeader {
-    /// Of a line without its end.
+    /// Makes a field of a line without its CR LF.
     #[must_use]
     pub const fn new(line: &'static str) -> StaticHeader {
         let bytes = line.as_bytes();
@@ -55,7 +55,7 @@ struct Entry {
     value: Span,
 }
 
-/// A part of the buffer.
+/// A range of bytes in the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Span {
     pub(crate) start: u32,
@@ -63,7 +63,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Of a buffer that is never larger than a head may be.
+    /// Makes a span. The buffer is never larger than a head may be.
     pub(crate) fn new(start: usize, end: usize) -> Span {
         let small = |at| u32::try_from(at).expect("a head is smaller than 4 GiB");
         Span {
@@ -110,7 +110,7 @@ const fn is_in_token(byte: u8) -> bool {
         )
 }
 
-/// Which bytes a name is made of.
+/// Whether each byte may be in a token.
 const TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -127,13 +127,13 @@ pub(crate) fn is_token_byte(byte: u8) -> bool {
     TOKEN[usize::from(byte)]
 }
 
-/// A method, a name: RFC 9110, 5.6.2.
+/// Returns whether the bytes are a token, such as a method or a field name (RFC 9110, section 5.6.2).
 pub(crate) fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&byte| is_token_byte(byte))
 }
 
 pub(crate) fn is_value(bytes: &[u8]) -> bool {
-    // Without a way out in the middle, several bytes are looked at in one step.
+    // Without an early exit, several bytes are checked in one step.
     let is_bad = |byte: u8| (byte < b' ' && byte != b'\t') | (byte == 0x7f);
     !bytes.iter().fold(false, |bad, &byte| bad | is_bad(byte))
 }
@@ -144,7 +144,7 @@ impl Fields {
         Fields::default()
     }
 
-    /// With room for this number of fields and bytes.
+    /// Makes empty fields with room for this number of fields and bytes.
     #[must_use]
     pub fn with_capacity(fields: usize, bytes: usize) -> Fields {
         Fields {
@@ -153,7 +153,7 @@ impl Fields {
         }
     }
 
-    /// One field of our own, without a copy.
+    /// Makes one field of Hearth's own, without a copy of its bytes.
     #[must_use]
     pub fn fixed(StaticHeader { line, colon }: StaticHeader) -> Fields {
         let mut fields = Fields {
@@ -164,7 +164,7 @@ impl Fields {
         fields
     }
 
-    /// Begin anew, in the same memory, with these bytes, in which fields lie.
+    /// Replaces all by these bytes, in the same memory; their fields are still to be added to the index.
     pub(crate) fn refill(&mut self, bytes: &[u8], fields: usize) {
         self.index.clear();
         self.index.reserve(fields);
@@ -173,7 +173,7 @@ impl Fields {
         own.extend_from_slice(bytes);
     }
 
-    /// How much memory it has for bytes.
+    /// Returns the bytes that the buffer has allocated.
     pub(crate) fn capacity(&self) -> usize {
         match &self.bytes {
             Cow::Borrowed(_) => 0,
@@ -185,7 +185,7 @@ impl Fields {
         self.index.push(Entry { name, value });
     }
 
-    /// Where names and values lie.
+    /// Returns the positions of names and values.
     pub(crate) fn spans(&self) -> impl Iterator<Item = (Span, Span)> {
         self.index.iter().map(|entry| (entry.name, entry.value))
     }
@@ -194,7 +194,7 @@ impl Fields {
         &self.bytes
     }
 
-    /// Room for something that is no field.
+    /// Appends bytes that belong to no field.
     pub(crate) fn append_bytes(&mut self, bytes: &[u8]) -> Span {
         let own = self.bytes.to_mut();
         let start = own.len();
@@ -212,7 +212,7 @@ impl Fields {
         self.index.is_empty()
     }
 
-    /// Names and values, in their order.
+    /// Returns names and values, in their order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
         self.index
             .iter()
@@ -225,7 +225,7 @@ impl Fields {
             && span.of(&self.bytes).eq_ignore_ascii_case(name)
     }
 
-    /// The first value of this name.
+    /// Returns the first value of this name.
     #[must_use]
     pub fn get(&self, name: impl AsRef<[u8]>) -> Option<&[u8]> {
         let name = name.as_ref();
@@ -233,7 +233,7 @@ impl Fields {
         Some(entry.value.of(&self.bytes))
     }
 
-    /// All values of this name.
+    /// Returns all values of this name.
     pub fn get_all<'a>(
         &'a self,
         name: &(impl AsRef<[u8]> + ?Sized),
@@ -250,29 +250,29 @@ impl Fields {
         self.get(name).is_some()
     }
 
-    /// The first value of this name, where it is text.
+    /// Returns the first value of this name, if it is UTF-8.
     #[must_use]
     pub fn text(&self, name: impl AsRef<[u8]>) -> Option<&str> {
         std::str::from_utf8(self.get(name)?).ok()
     }
 
-    /// Whether `token` is in the comma-separated lists of this name's values.
+    /// Returns whether `token` is in the comma-separated lists of this name's values.
     #[must_use]
     pub fn has_token(&self, name: &str, token: &str) -> bool {
         self.get_all(name).any(|value| has_token(value, token))
     }
 
-    /// A further field. Neither name nor value may come from outside: see [`Fields::try_push`].
+    /// Adds a field. Neither name nor value may come from outside: see [`Fields::try_push`].
     pub fn push(&mut self, name: &str, value: impl AsRef<[u8]>) {
         let (name, value) = (name.as_bytes(), value.as_ref());
         debug_assert!(is_token(name) && is_value(value), "a field of our own");
         self.add(name, value);
     }
 
-    /// A further field.
+    /// Adds a field.
     ///
     /// # Errors
-    /// If it has characters that HTTP forbids there; nothing is added then.
+    /// If name or value has characters that HTTP forbids there; nothing is added then.
     pub fn try_push(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
         if !is_token(name) || !is_value(value) {
             return Err(Malformed);
@@ -281,7 +281,7 @@ impl Fields {
         Ok(())
     }
 
-    /// In the buffer it stands as it does in a message.
+    /// Adds a field. Its bytes in the buffer are those of a line of a message.
     fn add(&mut self, name: &[u8], value: &[u8]) {
         let own = self.bytes.to_mut();
         let start = own.len();
@@ -294,13 +294,13 @@ impl Fields {
         self.add_span(Span::new(start, colon), value);
     }
 
-    /// This field instead of all others of its name. As with [`Fields::push`].
+    /// Replaces all fields of this name by one. As with [`Fields::push`], nothing may come from outside.
     pub fn set(&mut self, name: &str, value: impl AsRef<[u8]>) {
         self.remove(name);
         self.push(name, value);
     }
 
-    /// Remove all fields of this name; whether there were any.
+    /// Removes all fields of this name; returns whether there were any.
     pub fn remove(&mut self, name: impl AsRef<[u8]>) -> bool {
         let before = self.index.len();
         let (bytes, name) = (&self.bytes, name.as_ref());
@@ -309,19 +309,19 @@ impl Fields {
         self.index.len() < before
     }
 
-    /// Keep those that `keep` says.
+    /// Keeps only the fields for which `keep` returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
         let bytes = &self.bytes;
         self.index
             .retain(|entry| keep(entry.name.of(bytes), entry.value.of(bytes)));
     }
 
-    /// As they stand in a message, without the empty line at the end.
+    /// Appends the fields as lines of a message, without the empty line at the end.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         self.write_some(out, |_, _| true);
     }
 
-    /// Those that `keep` says.
+    /// Appends the fields for which `keep` returns true.
     pub(crate) fn write_some(&self, out: &mut Vec<u8>, mut keep: impl FnMut(&[u8], &[u8]) -> bool) {
         for entry in &self.index {
             let (name, value) = (entry.name.of(&self.bytes), entry.value.of(&self.bytes));
@@ -348,7 +348,7 @@ impl Fields {
     }
 }
 
-/// Whether `token` is in this comma-separated list.
+/// Returns whether `token` is in this comma-separated list.
 pub(crate) fn has_token(list: &[u8], token: &str) -> bool {
     list.split(|byte| *byte == b',')
         .any(|one| one.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
@@ -364,7 +364,7 @@ impl fmt::Debug for Fields {
 }
 
 impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for Fields {
-    /// Those that HTTP forbids are left out.
+    /// Leaves out fields with characters that HTTP forbids.
     fn from_iter<I: IntoIterator<Item = (N, V)>>(fields: I) -> Fields {
         let mut all = Fields::new();
         for (name, value) in fields {

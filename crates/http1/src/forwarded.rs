@@ -1,7 +1,8 @@
-//! What trusted proxies say of their client's request: `X-Forwarded-*`, or `Forwarded` (RFC 7239).
+//! The client's address, scheme and host as trusted proxies give them: `X-Forwarded-*`, or `Forwarded` (RFC 7239).
 //!
-//! Each proxy adds what it has seen on the right, so the client is the first from the right that is no trusted proxy; what stands
-//! to its left is the client's own word. PHP gets the fields without that word, because a framework may look at them again.
+//! Each proxy appends what it has seen on the right, so the client is the first address from the right that is no trusted
+//! proxy. Values to its left were sent by the client itself and prove nothing. PHP gets the fields without them, because a
+//! framework may read the fields again.
 
 mod rfc7239;
 
@@ -19,17 +20,17 @@ const HOST: &str = "X-Forwarded-Host";
 const PORT: &str = "X-Forwarded-Port";
 const FORWARDED: &str = "Forwarded";
 
-/// Why a proxy's word cannot be taken.
+/// Why a proxy's fields are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForwardedError {
-    /// Both kinds of fields are there and differ: one of them is the client's.
+    /// Both kinds of fields are there and contradict each other: one of them comes from the client.
     Conflict,
-    /// A `Forwarded` field that is none.
+    /// A `Forwarded` field is malformed.
     Malformed,
 }
 
 impl ForwardedError {
-    /// As the client and the log have it.
+    /// Returns the text for the client and the log.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -41,12 +42,12 @@ impl ForwardedError {
     }
 }
 
-/// Some proxy names its client here.
+/// Returns whether some proxy names its client in these fields.
 pub(crate) fn is_in(fields: &Fields) -> bool {
     fields.contains(FOR) || fields.contains(FORWARDED)
 }
 
-/// What they say, as far as they do.
+/// What the fields tell about the client's request, as far as they do.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
     client: Option<SocketAddr>,
@@ -56,7 +57,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Read it, and leave in the fields only what was read. `None`: nothing is said.
+    /// Reads the fields, and leaves in them only the values that were used. `None` if they tell nothing.
     pub(crate) fn take(
         head: &mut RequestHead,
         trusted: &TrustedProxies,
@@ -77,7 +78,7 @@ impl Origin {
                 standard
             }
             (None, None) => {
-                // Of a chain that ends in what is no address nothing is known.
+                // The nearest hop is no address, so nothing is known.
                 Origin::default().leave_in(&mut head.fields);
                 head.fields.remove(FORWARDED);
                 return Ok(None);
@@ -115,8 +116,8 @@ impl Origin {
         leave(fields, PORT, self.port.map(|port| port.to_string()));
     }
 
-    /// What PHP is to see of the connection with these. On a Unix socket, where there are no addresses, those that other servers
-    /// show there too.
+    /// Returns the endpoints that PHP sees: those of the connection, with these values in place of them. A Unix socket has
+    /// no addresses; PHP sees the ones that other servers show there.
     pub(crate) fn endpoints(&self, of: Endpoints, fields: &Fields) -> Endpoints {
         let localhost = IpAddr::from(Ipv4Addr::LOCALHOST);
         let secure = self.secure.unwrap_or(of.secure);
@@ -141,7 +142,7 @@ impl Origin {
 }
 
 impl fmt::Display for Origin {
-    /// As a `Forwarded` field of one element.
+    /// Writes a `Forwarded` field of one element.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let client = self.client.map(|client| match client.ip() {
             IpAddr::V4(address) => format!("for={address}"),
@@ -156,7 +157,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// This one value instead of several, or none if none of them counts.
+/// Leaves only `value` in a field with several, or removes the field if `value` is `None`.
 fn leave(fields: &mut Fields, name: &str, value: Option<String>) {
     match value {
         Some(value) if list(fields, name).nth(1).is_some() => fields.set(name, value),
@@ -168,7 +169,7 @@ fn leave(fields: &mut Fields, name: &str, value: Option<String>) {
 fn x_forwarded(fields: &Fields, trusted: &TrustedProxies) -> Option<Origin> {
     let hops: Vec<_> = list(fields, FOR).map(node).collect();
     let client = client_of(&hops, trusted);
-    // A proxy that adds to one list adds to all; one that does not has replaced what was there.
+    // A proxy that appends to one list appends to all; one that does not has replaced the whole field.
     let of_client = |name| {
         let values: Vec<_> = list(fields, name).collect();
         let at = client.filter(|_| values.len() == hops.len());
@@ -185,14 +186,15 @@ fn x_forwarded(fields: &Fields, trusted: &TrustedProxies) -> Option<Origin> {
     (origin != Origin::default()).then_some(origin)
 }
 
-/// The values of comma-separated lists; one that is no text is empty.
+/// Returns the values of comma-separated lists; a value that is not UTF-8 is empty.
 fn list<'f>(fields: &'f Fields, name: &'f str) -> impl Iterator<Item = &'f str> {
     let values = fields.get_all(name);
     let parts = values.flat_map(|value| value.split(|byte| *byte == b','));
     parts.map(|part| std::str::from_utf8(part).unwrap_or_default().trim_ascii())
 }
 
-/// Where the client stands: the first from the right that is no trusted proxy, or the last before one that is no address.
+/// Returns the client's position: the first from the right that is no trusted proxy, or the last one before a value that is
+/// no address.
 fn client_of(hops: &[Option<SocketAddr>], trusted: &TrustedProxies) -> Option<usize> {
     let mut client = None;
     for (at, hop) in hops.iter().enumerate().rev() {
@@ -205,7 +207,7 @@ fn client_of(hops: &[Option<SocketAddr>], trusted: &TrustedProxies) -> Option<us
     client
 }
 
-/// An address, perhaps with a port; otherwise port 0.
+/// Parses an address with or without a port; without one, the port is 0.
 fn node(text: &str) -> Option<SocketAddr> {
     let (address, port) = match text.strip_prefix('[') {
         Some(rest) => {
@@ -225,7 +227,7 @@ fn node(text: &str) -> Option<SocketAddr> {
             }
         },
     };
-    // RFC 7239 lets a proxy write a name of its own for a port.
+    // RFC 7239 allows an obfuscated name in place of a port.
     let port = port.and_then(|port| port.parse().ok()).unwrap_or(0);
     Some(SocketAddr::new(address.to_canonical(), port))
 }
@@ -243,7 +245,7 @@ fn scheme_name(secure: bool) -> &'static str {
     if secure { "https" } else { "http" }
 }
 
-/// Of `HOST:PORT`.
+/// Returns the port of `HOST:PORT`.
 fn port_of(host: &str) -> Option<u16> {
     let (name, port) = host.rsplit_once(':')?;
     let is_inside = name.starts_with('[') && !name.ends_with(']');

@@ -1,24 +1,23 @@
-//! How a request's body is delimited (RFC 9112, 6), and what its head says about the connection.
+//! How a request's body is delimited (RFC 9112, section 6), and what its head says about the connection.
 //!
-//! Where two readings are possible the request is refused: who smuggles a request past a proxy needs one that the two
-//! understand differently.
+//! An ambiguous request is rejected: request smuggling needs a request that a proxy and the server read differently.
 
 use crate::fields::has_token;
 use crate::head::{RequestHead, Version};
 use crate::parse::ParseError;
 
-/// What the server must know of a request.
+/// The framing of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestFraming {
     pub(crate) version: Version,
     pub(crate) is_head: bool,
     pub(crate) body: Length,
     pub(crate) keep_alive: bool,
-    /// The client sends its body after a 100.
+    /// Whether the client sends its body only after a 100 (Continue).
     pub(crate) expects: bool,
 }
 
-/// Of a request's body.
+/// The length of a request's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
     Known(u64),
@@ -63,7 +62,7 @@ impl RequestFraming {
 }
 
 impl RequestFraming {
-    /// If its body is not larger than this, as far as that is known.
+    /// Rejects a body that is known to be larger than `most` bytes.
     pub(crate) fn up_to(self, most: u64) -> Result<RequestFraming, ParseError> {
         match self.body {
             Length::Known(length) if length > most => Err(ParseError::BodyTooLarge),
@@ -74,7 +73,7 @@ impl RequestFraming {
 
 impl Said {
     fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
-        // Their lengths tell nearly all others apart.
+        // The length of the name excludes nearly all other fields.
         match name.len() {
             6 if name.eq_ignore_ascii_case(b"expect") => {
                 self.expects = value.eq_ignore_ascii_case(b"100-continue");
@@ -89,7 +88,7 @@ impl Said {
                     return Err(ParseError::Lengths);
                 }
             }
-            // No other coding is supported, so the end of such a body is unknown.
+            // With another coding, the end of the body would be unknown.
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 if !value.eq_ignore_ascii_case(b"chunked") {
                     return Err(ParseError::Coding);
@@ -104,7 +103,7 @@ impl Said {
     }
 }
 
-/// Digits and nothing else, of a number that is not absurd.
+/// Parses a number of digits and nothing else, up to `i64::MAX`.
 fn number(value: &[u8]) -> Result<u64, ParseError> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
         return Err(ParseError::Lengths);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::fields::{Fields, Malformed, Span, is_token};
 use crate::target::Target;
 
-/// What both sides speak; other versions are refused.
+/// The versions of HTTP that Hearth speaks; others are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Version {
     Http10,
@@ -27,18 +27,17 @@ impl Version {
     }
 }
 
-/// The head of a request: everything in one piece of memory, as it was sent.
+/// The head of a request: all of it in one piece of memory, as it was sent.
 ///
-/// It goes from hand to hand on its way to who answers it, so it is only a pointer; and what it points to is used again,
-/// with all its memory, by the next.
+/// It is moved through many functions, so it is only a pointer. Its memory is used again for the next head.
 #[derive(Clone)]
 pub struct RequestHead(Option<Box<RequestParts>>);
 
-/// What a [`RequestHead`] points to.
+/// The content of a [`RequestHead`].
 #[derive(Clone, Default)]
 pub struct RequestParts {
     pub version: Version,
-    /// Method and target lie in their buffer, before them.
+    /// The fields; method and target lie before them in the same buffer.
     pub fields: Fields,
     pub(crate) method: Span,
     pub(crate) target: Span,
@@ -66,12 +65,12 @@ thread_local! {
     static FREE_LIST: RefCell<Vec<Box<RequestParts>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The number of heads that lie ready, and the bytes of each.
+/// The number of heads in the free list, and the bytes that each may have.
 const FREE_LIST_LENGTH: usize = 32;
 const FREE_LIST_BYTES: usize = 4 * 1024;
 
 impl RequestHead {
-    /// One without content, but perhaps with memory for it.
+    /// Returns a head without content, with memory from the free list if there is some.
     pub(crate) fn empty() -> RequestHead {
         let used = FREE_LIST.try_with(|shelf| shelf.borrow_mut().pop()).ok();
         RequestHead(Some(used.flatten().unwrap_or_default()))
@@ -84,7 +83,7 @@ impl Drop for RequestHead {
         if parts.fields.capacity() > FREE_LIST_BYTES {
             return;
         }
-        // Without a shelf, at the end of the thread, it is simply freed.
+        // Without a free list, at the end of the thread, the head is freed.
         let _ = FREE_LIST.try_with(|shelf| {
             let mut shelf = shelf.borrow_mut();
             if shelf.len() < FREE_LIST_LENGTH {
@@ -95,10 +94,10 @@ impl Drop for RequestHead {
 }
 
 impl RequestHead {
-    /// The same head as [`RequestHead::parse`] makes.
+    /// Makes the same head as [`RequestHead::parse`].
     ///
     /// # Errors
-    /// If the method or the target is none.
+    /// If the method, the target or a field is invalid.
     pub fn build(
         method: &[u8],
         target: &[u8],
@@ -124,7 +123,7 @@ impl RequestHead {
     }
 }
 
-/// What the name of a host or an address consists of.
+/// Whether each byte may be in the name of a host or in an address.
 const IN_HOST: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0_u8;
@@ -136,7 +135,7 @@ const IN_HOST: [bool; 256] = {
     table
 };
 
-/// Where a name ends that begins here, at the second of two dots too.
+/// Returns where the name ends that `bytes` begins with; the second of two adjacent dots ends it too.
 fn name_end(bytes: &[u8], has_colons: bool) -> usize {
     let mut last = 0;
     let ends = |byte: &u8| {
@@ -147,8 +146,8 @@ fn name_end(bytes: &[u8], has_colons: bool) -> usize {
     bytes.iter().position(ends).unwrap_or(bytes.len())
 }
 
-/// The name of a host or an address, and perhaps a port: what nginx takes for one, and of the characters that RFC 3986 allows in names
-/// only those that occur. PHP code prints what it finds here.
+/// Returns whether this is a host or an address, with or without a port, as nginx defines it. Of the characters that RFC
+/// 3986 allows in a host, only those that occur in practice are accepted, because PHP code prints the host.
 fn is_host(bytes: &[u8]) -> bool {
     let (name, port) = match bytes {
         [b'[', rest @ ..] => match rest.split_at(name_end(rest, true)) {
@@ -166,14 +165,14 @@ fn is_host(bytes: &[u8]) -> bool {
 }
 
 impl RequestParts {
-    /// As it was sent: methods are told apart by case.
+    /// Returns the method as it was sent; methods are case-sensitive.
     #[must_use]
     pub fn method(&self) -> &[u8] {
         self.method.of(self.fields.bytes())
     }
 
-    /// RFC 9112 §3.2: who sends two Host fields, or none, wants to be understood differently by two servers, or is no
-    /// HTTP/1.1 client.
+    /// Returns whether the request names one valid host (RFC 9112, section 3.2). A request with two Host fields may be read
+    /// differently by two servers, and an HTTP/1.1 request without one does not come from an HTTP/1.1 client.
     #[must_use]
     pub fn names_one_host(&self) -> bool {
         let mut hosts = self.fields.get_all("Host");
@@ -191,44 +190,44 @@ impl RequestParts {
         self.method() == b"HEAD"
     }
 
-    /// RFC 9110 §9.2.1: a client that leaves loses nothing if such a request is not run.
+    /// Returns whether the method is safe (RFC 9110, section 9.2.1): a client that leaves loses nothing if the request is
+    /// not run.
     #[must_use]
     pub fn is_safe(&self) -> bool {
         matches!(self.method(), b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
     }
 
-    /// The raw bytes as they were sent.
+    /// Returns the target as it was sent.
     #[must_use]
     pub fn target(&self) -> &[u8] {
         self.target.of(self.fields.bytes())
     }
 
-    /// The target without the scheme and the host that it may begin with: what is asked of this server. Empty where only
-    /// a host was named (CONNECT).
+    /// Returns the target without a leading scheme and host. Empty for CONNECT, whose target is only a host.
     #[must_use]
     pub fn resource(&self) -> &[u8] {
         self.parts.resource.of(self.fields.bytes())
     }
 
-    /// What is before the query.
+    /// Returns the part before the query.
     #[must_use]
     pub fn path(&self) -> &[u8] {
         self.parts.path.of(self.fields.bytes())
     }
 
-    /// What is behind the question mark; empty if there is none.
+    /// Returns the part behind the question mark; empty if there is none.
     #[must_use]
     pub fn query(&self) -> &[u8] {
         self.parts.query.of(self.fields.bytes())
     }
 
-    /// The host and port that an absolute target begins with, without the user's name.
+    /// Returns the host and port of an absolute target, without the userinfo.
     #[must_use]
     pub fn authority(&self) -> Option<&[u8]> {
         Some(self.parts.authority?.of(self.fields.bytes()))
     }
 
-    /// As it is sent, without the empty line at the end of the head.
+    /// Appends the head as it is sent, without the empty line at its end.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.method());
         out.push(b' ');
@@ -257,7 +256,7 @@ impl fmt::Debug for RequestHead {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseHead {
     pub status: u16,
-    /// What stands behind the status; empty: what is usual there.
+    /// The reason phrase; if empty, the usual one of the status is sent.
     pub reason: Bytes,
     pub fields: Fields,
 }
@@ -273,7 +272,7 @@ impl ResponseHead {
     }
 }
 
-/// A response: its head, and whatever its body is.
+/// A response: its head, and a body of any kind.
 #[derive(Debug)]
 pub struct Response<B> {
     pub head: ResponseHead,

@@ -1,7 +1,7 @@
-//! The body of a request, read piece by piece by the task that answers it.
+//! The body of a request, read piece by piece by the task that serves the request.
 //!
-//! The reader waits for the socket itself: bytes take no way round through the connection, and nothing is read before it is
-//! asked for.
+//! The reader waits for the socket itself: bytes take no detour through the connection's task, and nothing is read before it
+//! is asked for.
 
 use std::fmt;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::body::BodyError;
 
-/// The body of a request, for one who reads it piece by piece.
+/// The handle of a request's body, read piece by piece.
 pub struct Incoming(pub(crate) Rc<dyn Source>);
 
 impl fmt::Debug for Incoming {
@@ -26,7 +26,7 @@ pub(crate) trait Source {
 }
 
 impl Incoming {
-    /// The next piece, never empty; `None` at the end.
+    /// Returns the next piece, never empty; `None` at the end.
     pub fn poll_piece(
         &mut self,
         context: &mut Context<'_>,

@@ -1,20 +1,20 @@
-//! What has come on a connection and was not used yet.
+//! Bytes received on a connection and not used yet.
 //!
-//! Bytes are read into a buffer of the thread's and looked at there: only what cannot be used at once, the beginning of a
-//! head or a request behind another, is kept in the connection's own memory.
+//! Bytes are read into a buffer of the thread and parsed there. The connection keeps, in memory of its own, only those that
+//! cannot be used at once: the beginning of a head, or a pipelined request.
 
 use std::cell::Cell;
 
 use crate::head::RequestHead;
 use crate::parse::{Limits, ParseError};
 
-/// How much is read at a time.
+/// Bytes read from a socket at a time.
 const SCRATCH: usize = 64 * 1024;
 thread_local! {
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// The thread's buffer, for as long as nothing else is called.
+/// Lends the thread's buffer to `use_it`, which must not call this function again.
 pub(crate) fn with_buffer<T>(use_it: impl FnOnce(&mut [u8]) -> T) -> T {
     let mut buffer = BUFFER.take();
     if buffer.is_empty() {
@@ -25,12 +25,12 @@ pub(crate) fn with_buffer<T>(use_it: impl FnOnce(&mut [u8]) -> T) -> T {
     used
 }
 
-/// What came and was not used yet.
+/// The bytes that a connection has received and not used yet.
 #[derive(Default)]
 pub(crate) struct Input {
     bytes: Vec<u8>,
     at: usize,
-    /// How much of the rest was found to be only the beginning of a head.
+    /// Bytes after `at` that were parsed and are only the beginning of a head.
     looked_at: usize,
 }
 
@@ -47,24 +47,25 @@ impl Input {
         if bytes.is_empty() {
             return;
         }
-        // What was used is let go before more is kept: who always has a request half sent must not make this grow.
+        // Used bytes are dropped before more are kept: otherwise a client that always has half a request sent would make the
+        // buffer grow.
         self.bytes.drain(..self.at);
         self.at = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// There is something that was not looked at yet.
+    /// Returns whether there are bytes that were not parsed yet.
     pub(crate) fn is_new(&self) -> bool {
         self.looked_at < self.rest().len()
     }
 
-    /// All of it was looked at, and is the beginning of a head.
+    /// Notes that all bytes were parsed and are the beginning of a head.
     pub(crate) fn looked(&mut self) {
         self.skip_empty_lines();
         self.looked_at = self.rest().len();
     }
 
-    /// Those before a head say nothing: looked at again with each that comes, they would be work without end.
+    /// Drops the empty lines before a head. If they were kept, each read would scan them all again.
     fn skip_empty_lines(&mut self) {
         loop {
             let length = match self.rest() {
@@ -84,7 +85,7 @@ impl Input {
         }
     }
 
-    /// Parse the head at the beginning, if it can be complete.
+    /// Parses the head at the beginning, if it can be complete.
     pub(crate) fn head(&mut self, limits: Limits) -> Result<Option<RequestHead>, ParseError> {
         self.skip_empty_lines();
         let rest = self.rest();

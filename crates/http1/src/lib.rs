@@ -1,7 +1,7 @@
-//! HTTP/1.1: what a connection needs between bytes and requests.
+//! HTTP/1.1: heads, header fields and bodies; with the feature `server`, also the server's side of a connection.
 //!
-//! Its own because a server of small answers spends more on general types than on the protocol: here a head is one piece
-//! of memory with an index, a connection that waits has no buffer, and nothing is allocated that the request does not
+//! A server of small responses spends more time on general types than on the protocol. So this crate has its own: a head is
+//! one piece of memory with an index, an idle connection has no buffer, and nothing is allocated that the request does not
 //! need.
 #![forbid(unsafe_code)]
 

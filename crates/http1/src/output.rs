@@ -1,7 +1,7 @@
-//! What is on its way to the client.
+//! Bytes on their way to the client.
 //!
-//! Small pieces are joined in one buffer, which comes from a shelf of the thread and goes back when it is empty: a
-//! connection that has nothing to send has none.
+//! Small pieces are joined in one buffer. The buffer comes from a free list of the thread and goes back when it is empty, so
+//! that a connection with nothing to send has no buffer.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -11,26 +11,27 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use tokio::io::AsyncWrite;
 
-/// Pieces up to this size are copied behind what is there: one more copy is cheaper than the kernel's list of pieces.
+/// The largest piece, in bytes, that is copied into the buffer: one more copy is cheaper than a longer list of `IoSlice`s
+/// for the kernel.
 const SMALL: usize = 4 * 1024;
-/// With so much waiting, it is sent before more is asked for.
+/// Bytes in the buffer from which on they are sent before more of the body is taken.
 const ENOUGH: usize = 16 * 1024;
 
 thread_local! {
     static FREE_LIST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// In this order: the buffer, the piece, the end of the piece's line.
+/// The unsent bytes of a connection, sent in this order: the buffer, the piece, the tail (the CR LF behind a chunk).
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     buffer: Vec<u8>,
-    /// How much of the buffer is sent.
+    /// Bytes of the buffer that have been sent.
     sent: usize,
     piece: Bytes,
     tail: &'static [u8],
-    /// The piece is in memory of its own.
+    /// Whether the piece has memory of its own, see [`Output::detach`].
     detached: bool,
-    /// Bytes sent since this was last taken.
+    /// Bytes sent since this field was last reset.
     pub(crate) moved: usize,
 }
 
@@ -43,17 +44,17 @@ impl Output {
         self.piece.is_empty() && self.tail.is_empty()
     }
 
-    /// Bytes that are still to be sent.
+    /// Returns the number of bytes that are still to be sent.
     pub(crate) fn unsent(&self) -> usize {
         self.buffer.len() - self.sent + self.piece.len() + self.tail.len()
     }
 
-    /// Whether more may be added.
+    /// Returns whether more may be added.
     pub(crate) fn has_room(&self) -> bool {
         self.has_no_piece() && self.buffer.len() < ENOUGH
     }
 
-    /// To write at its end. Only while there is room.
+    /// Returns the buffer, to append to. Only while [`Output::has_room`].
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         debug_assert!(self.has_no_piece(), "what comes after a piece must wait");
         if self.buffer.capacity() == 0 {
@@ -62,7 +63,7 @@ impl Output {
         &mut self.buffer
     }
 
-    /// A piece and what comes behind it. Only while there is room.
+    /// Adds a piece and the bytes behind it. Only while [`Output::has_room`].
     pub(crate) fn push(&mut self, piece: Bytes, tail: &'static [u8]) {
         if piece.len() <= SMALL {
             let buffer = self.buffer();
@@ -75,7 +76,8 @@ impl Output {
         }
     }
 
-    /// The client takes no more for now: what is kept for it is not to hold what it is a part of, such as a string of PHP's.
+    /// Copies the unsent piece, because the client takes no more for now: the piece must not keep alive the larger memory
+    /// that it is a part of, such as a PHP string.
     pub(crate) fn detach(&mut self) {
         if !self.piece.is_empty() && !self.detached {
             self.piece = Bytes::copy_from_slice(&self.piece);
@@ -83,7 +85,7 @@ impl Output {
         }
     }
 
-    /// Send all there is.
+    /// Sends everything.
     pub(crate) fn poll_flush(
         &mut self,
         stream: &mut (impl AsyncWrite + Unpin),

@@ -1,42 +1,42 @@
-//! How fast a client sends a body or reads an answer, counted while it is waited for.
+//! The rate at which a client sends a body or reads a response, measured only while the server waits for the client.
 //!
-//! As under Apache's `MinRate` and Kestrel's data rates: a client that moves a byte now and then is as good as one that moves
-//! none, and a server that is slow itself holds nothing against its clients.
+//! As with Apache's `MinRate` and Kestrel's data rates, a client that moves a byte now and then is no better than one that
+//! moves none, and time that the server itself needs does not count against the client.
 
 use std::cell::Cell;
 
 use crate::connection_state::now_ms;
 
-/// What a client has, in milliseconds, before its rate is looked at.
+/// Milliseconds of waiting that a client has on top of those that the rate allows.
 const GRACE: u64 = 20_000;
 
-/// How slow a client may be.
+/// The slowest pace that a client may have.
 #[derive(Debug, Clone, Copy)]
 pub struct MinPace {
-    /// Milliseconds without a byte.
+    /// The longest wait without a byte, in milliseconds.
     pub silence: u64,
     /// Bytes per second, after the first 20 seconds of waiting; 0 is no limit.
     pub rate: u64,
 }
 
-/// Of one direction of a connection.
+/// The pace of one direction of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
-    /// Since when it is waited for; 0 if it is not.
+    /// When the current wait for the client began, or last saw bytes; 0 if the server does not wait.
     since: Cell<u64>,
-    /// Milliseconds of waiting before that, and bytes that came of it, of this message.
+    /// Milliseconds of waiting before `since`, and bytes moved by then, of this message.
     waited: Cell<u64>,
     moved: Cell<u64>,
 }
 
 impl Pace {
-    /// A message begins.
+    /// Begins a message.
     pub(crate) fn begin(&self) {
         self.waited.set(0);
         self.moved.set(0);
     }
 
-    /// Counts bytes that have moved; `waits`: more are waited for.
+    /// Counts bytes that have moved; `waits`: the server waits for more.
     pub(crate) fn moved(&self, bytes: usize, waits: bool) {
         let since = self.since.get();
         if since == 0 {
@@ -55,7 +55,7 @@ impl Pace {
         self.since.set(if waits { now } else { 0 });
     }
 
-    /// Whether the client that is waited for is too slow.
+    /// Returns whether the server waits for the client and the client is too slow.
     pub(crate) fn is_below(&self, least: &MinPace, now: u64) -> bool {
         let since = self.since.get();
         if since == 0 {
@@ -78,7 +78,7 @@ mod tests {
         rate: 500,
     };
 
-    /// One that is waited for since `since`, after so much.
+    /// Makes a pace with a wait since `since`, after `waited` milliseconds and `moved` bytes.
     fn pace(since: u64, waited: u64, moved: u64) -> Pace {
         Pace {
             since: Cell::new(since),

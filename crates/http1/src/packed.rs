@@ -1,19 +1,20 @@
-//! Heads and fields as bytes on their way to another process of ours, which need not parse them again: the index with its
+//! The binary form of heads and fields, sent between processes of Hearth: the index with its buffer, so that the receiver
+//! does not parse again.
+//!
+//! The reader checks only that each span lies in the buffer: other bytes give a wrong head, but never an access outside the
 //! buffer.
 //!
-//! The reader checks that each place lies in the buffer, and nothing else: other bytes make a wrong head, never an access beyond it.
-//!
-//! All numbers are little-endian words of 4 bytes. Fields: how many, bytes of the buffer, the places of each name and value, the buffer.
-//! A head: flags, the places of method, target and the target's parts, fields.
+//! All numbers are little-endian words of 4 bytes. Fields: their count, the length of the buffer, the spans of each name and
+//! value, the buffer. A head: flags, the spans of method, target and the target's parts, fields.
 
 use crate::fields::{Fields, Span};
 use crate::head::{RequestHead, Version};
 use crate::target::Target;
 
 const WORD: usize = 4;
-/// Bytes of a span.
+/// Bytes of a packed span.
 const SPAN: usize = 2 * WORD;
-/// Method, target, resource, path, query, authority.
+/// The number of spans in a head: method, target, resource, path, query, authority.
 const SPANS: usize = 6;
 
 const HTTP_10: u32 = 1;
@@ -32,14 +33,14 @@ fn word(rest: &mut &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*word))
 }
 
-/// One that lies in a buffer of this length.
+/// Reads a span; `None` if it does not lie in a buffer of `length` bytes.
 fn span(rest: &mut &[u8], length: usize) -> Option<Span> {
     let (start, end) = (word(rest)?, word(rest)?);
     (start <= end && end as usize <= length).then_some(Span { start, end })
 }
 
 impl Fields {
-    /// For [`Fields::unpack`].
+    /// Appends the packed form, for [`Fields::unpack`].
     pub fn pack(&self, out: &mut Vec<u8>) {
         let (count, bytes) = (self.len(), self.bytes());
         out.reserve(2 * WORD + count * 2 * SPAN + bytes.len());
@@ -52,7 +53,7 @@ impl Fields {
         out.extend_from_slice(bytes);
     }
 
-    /// `None` if these are no fields.
+    /// Returns `None` if `packed` is not the packed form of fields.
     #[must_use]
     pub fn unpack(packed: &[u8]) -> Option<Fields> {
         let mut fields = Fields::new();
@@ -60,7 +61,7 @@ impl Fields {
         Some(fields)
     }
 
-    /// Begin anew, in the same memory.
+    /// Replaces the content with packed fields, in the same memory.
     fn read(&mut self, rest: &mut &[u8]) -> Option<()> {
         let (count, length) = (word(rest)? as usize, word(rest)? as usize);
         let (mut index, left) = rest.split_at_checked(count.checked_mul(2 * SPAN)?)?;
@@ -76,7 +77,7 @@ impl Fields {
 }
 
 impl RequestHead {
-    /// For [`RequestHead::unpack`].
+    /// Appends the packed form, for [`RequestHead::unpack`].
     pub fn pack(&self, out: &mut Vec<u8>) {
         let Target {
             resource,
@@ -98,7 +99,7 @@ impl RequestHead {
         self.fields.pack(out);
     }
 
-    /// `None` if this is no head.
+    /// Returns `None` if `packed` is not the packed form of a head.
     #[must_use]
     pub fn unpack(packed: &[u8]) -> Option<RequestHead> {
         let rest = &mut &*packed;
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(Fields::unpack(&bytes), Some(fixed));
     }
 
-    /// Every span is looked at before it is used.
+    /// Every span is checked before it is used.
     #[test]
     fn what_is_cut_off_or_scribbled_on_is_no_head_or_a_wrong_one() {
         let whole = packed(&parsed(

@@ -1,7 +1,7 @@
-//! From bytes to the head of a request.
+//! Parses the head of a request.
 //!
-//! Fields are parsed by httparse, which is strict where leniency lets requests be smuggled: no folded lines, no space
-//! before a colon, no bare CR, no NUL. The request line is parsed here, because targets of any bytes are taken.
+//! httparse parses the fields. It is strict where leniency would allow request smuggling: no folded lines, no space before a
+//! colon, no bare CR, no NUL. The request line is parsed here, because a target may contain any bytes.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ use crate::fields::{Span, is_token};
 use crate::head::{RequestHead, Version};
 use crate::target::Target;
 
-/// How much a client may send before it is refused.
+/// The limits of a request's head.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Of the whole head, in bytes.
+    /// The whole head, in bytes.
     pub head: usize,
-    /// Of the target, in bytes.
+    /// The target, in bytes.
     pub target: usize,
     pub fields: usize,
 }
 
 impl Limits {
-    /// Positions in a head are kept in few bits.
+    /// Bytes of the longest target, whatever the limit of the head.
     pub const LONGEST_TARGET: usize = 65_534;
     pub const MOST_FIELDS: usize = 128;
 }
@@ -33,24 +33,24 @@ impl Default for Limits {
     }
 }
 
-/// Why a request is refused for its head.
+/// Why a request is rejected for its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParseError {
-    /// It does not begin as one of HTTP/1 does.
+    /// The first line does not begin as a request of HTTP/1 does.
     NoRequest,
-    /// It begins as a header of the PROXY protocol does, and is none.
+    /// The bytes begin as a PROXY protocol header does, but are malformed.
     NoProxyHeader,
     /// Invalid request target.
     NoTarget,
-    /// A line of its head is no field.
+    /// A line of the head is no field.
     NoField,
-    /// Two lengths, or one that is none, or a length and chunks.
+    /// Two Content-Length fields, or an invalid one, or one with Transfer-Encoding.
     Lengths,
     /// Another major version of HTTP.
     Version,
-    /// Its transfer coding is not supported.
+    /// The transfer coding is not supported.
     Coding,
-    /// Chunks where they cannot be: in HTTP/1.0, or twice.
+    /// Transfer-Encoding twice, or in HTTP/1.0.
     Chunks,
     TargetTooLong,
     /// The head has too many bytes.
@@ -79,7 +79,7 @@ impl ParseError {
 }
 
 impl fmt::Display for ParseError {
-    /// As the client reads it.
+    /// Writes the text for the client.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.status() {
             414 => "The request target is too long.",
@@ -94,16 +94,16 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Nearly every request has fewer fields.
+/// The number of fields that nearly all requests stay below.
 const USUAL: usize = 16;
-/// With any limit.
+/// The most fields that [`Limits`] can allow.
 const MOST: usize = Limits::MOST_FIELDS;
 
 impl RequestHead {
-    /// The head at the beginning of `bytes`, and how long it is there; `None` if more must come.
+    /// Parses the head at the beginning of `bytes`; returns it with its length there, or `None` if more bytes are needed.
     ///
     /// # Errors
-    /// If it is none, or larger than the limits.
+    /// If the bytes are no head, or exceed the limits.
     pub fn parse(bytes: &[u8], limits: Limits) -> Result<Option<(RequestHead, usize)>, ParseError> {
         let parsed = parse(bytes, limits)?;
         let longest = parsed.as_ref().map_or(bytes.len(), |(_, length)| *length);
@@ -135,7 +135,7 @@ fn parse(bytes: &[u8], limits: Limits) -> Result<Option<(RequestHead, usize)>, P
     finish(bytes, begin, &line, found)
 }
 
-/// Empty lines before a request are skipped (RFC 9112, 2.2); `None` if nothing else has come.
+/// Returns where the request line begins, behind empty lines (RFC 9112, section 2.2); `None` if nothing else was received.
 fn first_line(bytes: &[u8]) -> Result<Option<usize>, ParseError> {
     let mut at = 0;
     loop {
@@ -156,7 +156,7 @@ struct RequestLine {
     length: usize,
 }
 
-/// No method is longer.
+/// Bytes of the longest method.
 const LONGEST_METHOD: usize = 64;
 
 impl RequestLine {
@@ -198,7 +198,7 @@ impl RequestLine {
     }
 }
 
-/// The version and the end of its line; their length.
+/// Parses the version and the CR LF behind it; returns their length too.
 fn version(bytes: &[u8]) -> Result<Option<(Version, usize)>, ParseError> {
     const NAME: &[u8] = b"HTTP/1.";
     let begun = bytes.len().min(NAME.len());
@@ -218,7 +218,7 @@ fn version(bytes: &[u8]) -> Result<Option<(Version, usize)>, ParseError> {
     }
 }
 
-/// One that this server does not speak, as far as it is there, or none.
+/// Returns the error for a version that Hearth does not speak; `None` if more bytes are needed to tell.
 fn other_version<T>(bytes: &[u8]) -> Result<Option<T>, ParseError> {
     const FORM: &[u8] = b"HTTP/n.n\r";
     let fits = |(form, byte): (&u8, &u8)| match form {
@@ -236,14 +236,14 @@ fn other_version<T>(bytes: &[u8]) -> Result<Option<T>, ParseError> {
 
 type Found<'b, 'h> = Result<Status<(usize, &'h [httparse::Header<'b>])>, httparse::Error>;
 
-/// Does each line end with CR LF? httparse takes a lone LF too, at which another server may see no end.
+/// Returns whether each line ends with CR LF. httparse accepts a lone LF too, where another server may see no end of line.
 fn has_whole_line_ends(head: &[u8], fields: &[httparse::Header<'_>]) -> bool {
     let base = head.as_ptr().addr();
     let mut begins = fields.iter().map(|field| field.name.as_ptr().addr() - base);
     begins.all(|at| head[..at].ends_with(b"\r\n")) && head.ends_with(b"\r\n\r\n")
 }
 
-/// The head in memory of its own.
+/// Copies the head to memory of its own.
 fn finish(
     bytes: &[u8],
     begin: usize,

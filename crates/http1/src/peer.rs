@@ -1,4 +1,4 @@
-//! The other end of a connection: a client, or a proxy that speaks for clients.
+//! The peer of a connection: a client, or a proxy that speaks for clients.
 
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,12 +9,12 @@ use crate::forwarded::{self, ForwardedError, Origin};
 use crate::head::RequestHead;
 use crate::trusted_proxies::{TrustedProxies, is_private};
 
-/// That of one connection.
+/// The peer of one connection.
 #[derive(Debug)]
 pub struct Peer {
     endpoints: Cell<Endpoints>,
     is_proxy: Cell<bool>,
-    /// On a Unix socket or a private network, as proxies are.
+    /// Whether the peer is on a Unix socket or in a private network, as proxies are.
     is_near: Cell<bool>,
     trusted: Rc<TrustedProxies>,
 }
@@ -30,34 +30,36 @@ impl Peer {
         }
     }
 
-    /// Of the connection, or what the PROXY protocol has said in place of them.
+    /// Returns the connection's addresses, or those that the PROXY protocol header gave instead.
     #[must_use]
     pub fn endpoints(&self) -> Endpoints {
         self.endpoints.get()
     }
 
-    /// It may say which client it speaks for: by the PROXY protocol, or in each request.
+    /// Returns whether the peer is a trusted proxy: it may name its client, by the PROXY protocol or in each request.
     #[must_use]
     pub fn is_proxy(&self) -> bool {
         self.is_proxy.get()
     }
 
-    /// The address whose connections are counted (`http.max_connections_per_address`): a proxy's stand for many clients.
+    /// Returns the address whose connections are counted (`http.max_connections_per_address`). None for a proxy, which has
+    /// the connections of many clients.
     #[must_use]
     pub fn counted_address(&self) -> Option<IpAddr> {
         let client = self.endpoints.get().client.filter(|_| !self.is_proxy());
         client.map(|client| network_of(client.ip()))
     }
 
-    /// It has said whose connection this is. What comes on it from here on is that one's word.
+    /// Takes the addresses that the peer's PROXY protocol header gave. From here on the connection counts as that client's
+    /// own.
     pub fn stands_for(&self, endpoints: Endpoints) {
         self.is_proxy.set(is_proxy(&endpoints, &self.trusted));
         self.is_near.set(false);
         self.endpoints.set(endpoints);
     }
 
-    /// For the log, about a peer that is near, is not trusted and names a client: most likely a proxy that the configuration
-    /// leaves out.
+    /// Returns a line for the log if a peer that is near, but not trusted, names a client: most likely a proxy that is
+    /// missing in the configuration.
     #[must_use]
     pub fn advice(&self, head: &RequestHead) -> Option<String> {
         let is_forgotten = self.is_near.get() && !self.is_proxy() && forwarded::is_in(&head.fields);
@@ -71,10 +73,11 @@ impl Peer {
         })
     }
 
-    /// What PHP is to see, where that is not what [`Peer::endpoints`] says. The host that a proxy names becomes that of the head.
+    /// Returns the addresses that PHP sees, where they differ from [`Peer::endpoints`]. A host that the proxy names becomes
+    /// the head's Host.
     ///
     /// # Errors
-    /// If what the proxy says cannot be believed.
+    /// If the proxy's fields are malformed or contradict each other.
     pub fn of_request(&self, head: &mut RequestHead) -> Result<Option<Endpoints>, ForwardedError> {
         let endpoints = self.endpoints.get();
         let said = match self.is_proxy() {
@@ -95,7 +98,7 @@ fn is_proxy(endpoints: &Endpoints, trusted: &TrustedProxies) -> bool {
     trusted.trusts(endpoints.client.map(|client| client.ip()))
 }
 
-/// Of IPv6 a client has a network of 64 bits, of which it takes any address.
+/// Returns the address to count: for IPv6 the /64 network, because a client can use any address of its own.
 fn network_of(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

@@ -1,4 +1,4 @@
-//! The PROXY protocol, versions 1 and 2: what a proxy that does not speak HTTP says before the first byte of its client.
+//! The PROXY protocol, versions 1 and 2: a header with the client's address, which a TCP load balancer sends first.
 
 use std::net::SocketAddr;
 
@@ -7,19 +7,19 @@ use ppp::{v1, v2};
 
 use crate::endpoints::Endpoints;
 
-/// What the first bytes of a connection are.
+/// The result of looking at the first bytes of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Beginning {
-    /// More must come before that can be said.
+    /// More bytes are needed to tell.
     Incomplete,
-    /// No header: the connection is the peer's own.
+    /// There is no header: the connection is the peer's own.
     Absent,
-    /// A header of this length; `None` where it leaves the connection the peer's own, as that of a health check.
+    /// A header of this length in bytes; `None` if the connection is the load balancer's own, as for a health check.
     Header(usize, Option<Endpoints>),
     Malformed,
 }
 
-/// The bits of the client in the value of a TLV about TLS.
+/// `PP2_CLIENT_SSL`: the client connected over TLS. A bit of the field `client` of the TLV `PP2_TYPE_SSL`.
 const IS_TLS: u8 = 1;
 
 impl Beginning {
@@ -34,13 +34,13 @@ impl Beginning {
     }
 }
 
-/// One of the two begins with the other.
+/// Returns whether `bytes` begins with `prefix`, or is the beginning of it.
 fn begins_as(bytes: &[u8], prefix: &[u8]) -> bool {
     let length = bytes.len().min(prefix.len());
     bytes[..length] == prefix[..length]
 }
 
-/// The longest line of version 1.
+/// Bytes of the longest line of version 1.
 const LONGEST_LINE: usize = 107;
 
 fn text(bytes: &[u8]) -> Beginning {

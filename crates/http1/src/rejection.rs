@@ -1,7 +1,7 @@
 //! Rate-limited logging of requests that are rejected before the service sees them.
 //!
-//! Their senders are seldom users, and can send as many as they like: a process logs enough of them to find a
-//! mistake, and no more, so that no client can fill a disk. How many there were is counted elsewhere.
+//! Rejected requests seldom come from users, and a client can send any number of them. A process logs enough of them to find
+//! a mistake and no more, so that no client can fill a disk. Their number is counted elsewhere.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -14,23 +14,23 @@ use crate::encode;
 use crate::head::RequestParts;
 use crate::parse::ParseError;
 
-/// One of them.
+/// A request, or a connection, that was rejected.
 #[derive(Debug)]
 pub struct Rejection<'a> {
-    /// Of the answer; `None` if the connection was closed without one.
+    /// The status of the response; `None` if the connection was closed without one.
     pub status: Option<u16>,
     pub why: Cow<'a, str>,
-    /// How it begins, as it came; empty if that is not known.
+    /// The beginning of the request as it was received; empty if unknown.
     pub request: Cow<'a, [u8]>,
-    /// Bytes of the answer's body, where the connection itself answers.
+    /// Bytes of the response's body, where the connection itself responds.
     pub sent: u64,
 }
 
-/// How much of a request is shown.
+/// Bytes of a request that a log line shows.
 const SHOWN: usize = 100;
 
 impl<'a> Rejection<'a> {
-    /// One whose head is fine; `why` may be what its client is told.
+    /// Makes the rejection of a request with a valid head; `why` may be the text for the client.
     #[must_use]
     pub fn new(status: u16, why: &'a str, head: &RequestParts) -> Rejection<'a> {
         Rejection {
@@ -41,7 +41,7 @@ impl<'a> Rejection<'a> {
         }
     }
 
-    /// A connection, before anything came on it.
+    /// Makes the rejection of a connection before anything was received on it.
     #[must_use]
     pub fn connection(status: u16, why: &'a str) -> Rejection<'a> {
         Rejection {
@@ -62,7 +62,7 @@ impl<'a> Rejection<'a> {
     }
 }
 
-/// As much as is shown, and one byte that says that there is more.
+/// Returns the bytes that a log line shows, and one more if there are more.
 pub(crate) fn shown(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(SHOWN + 1)]
 }
@@ -71,7 +71,7 @@ pub(crate) fn beginning(head: &RequestParts) -> Vec<u8> {
     [head.method(), b" ", shown(head.target())].concat()
 }
 
-/// The same of what is no head.
+/// Returns the first line of bytes that are no head, as far as a log line shows it.
 pub(crate) fn first_line(bytes: &[u8]) -> Vec<u8> {
     let bytes = bytes.trim_ascii_start();
     let end = bytes
@@ -82,7 +82,7 @@ pub(crate) fn first_line(bytes: &[u8]) -> Vec<u8> {
 
 fn why(error: ParseError, options: &Options, request: &[u8]) -> Cow<'static, str> {
     const TLS: &[u8] = b"\x16\x03";
-    // Version 2 begins with empty lines and a NUL.
+    // The signature of version 2 begins with empty lines, which `first_line` skips, and a NUL.
     let is_proxied = request.starts_with(b"PROXY ") || request == b"\0";
     let limits = &options.limits;
     match error {
@@ -125,15 +125,15 @@ impl fmt::Display for Rejection<'_> {
     }
 }
 
-/// The most lines in a number of milliseconds.
+/// The most lines that are logged in [`SPAN`] milliseconds.
 const MOST: u32 = 10;
 const SPAN: u64 = 10_000;
 
-/// Those of a process.
+/// The rate-limited log of rejections, one per process.
 #[derive(Debug, Default)]
 pub struct RejectionLog(LineLimit);
 
-/// Of lines that others cause: ten in ten seconds.
+/// A rate limit for log lines that clients can cause: ten in ten seconds.
 #[derive(Debug, Default)]
 pub struct LineLimit {
     since: Cell<u64>,
@@ -142,7 +142,7 @@ pub struct LineLimit {
 }
 
 impl RejectionLog {
-    /// The line for the log, if one is to be written.
+    /// Returns the line for the log, unless the limit is reached.
     pub fn line(&self, refused: &Rejection<'_>, client: Option<SocketAddr>) -> Option<String> {
         let left_out = self.0.take(now_ms())?;
         let mut line = refused.to_string();
@@ -167,7 +167,8 @@ impl RejectionLog {
 }
 
 impl LineLimit {
-    /// Whether one more may be told, and how many before it were not. `now` is that of [`now_ms`].
+    /// Returns the number of lines that were left out before this one; `None` if this one is to be left out too. `now` is in
+    /// the time of [`now_ms`].
     pub fn take(&self, now: u64) -> Option<u64> {
         if now.saturating_sub(self.since.get()) >= SPAN {
             self.since.set(now);

@@ -1,4 +1,4 @@
-//! What clients may do and how long they may take: from the configuration to all processes that serve connections.
+//! The limits and timeouts of clients: from the configuration to all processes that serve connections.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::parse::Limits;
 
-/// The options `http.*`, by name. 0 is no limit, but for `keepalive_timeout`.
+/// The options `http.*`, by name. 0 means no limit, except for `keepalive_timeout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     pub header_timeout: Duration,
-    /// 0: a connection is closed after each answer.
+    /// With 0, a connection is closed after each response.
     pub keepalive_timeout: Duration,
     pub body_timeout: Duration,
     pub send_timeout: Duration,
-    /// Bytes per second of a body or an answer.
+    /// Bytes per second of a body or a response.
     pub min_rate: u64,
     pub max_body: u64,
     /// Bytes of a request's head.
@@ -26,27 +26,27 @@ pub struct Settings {
     pub max_requests: u32,
     /// Open connections in all.
     pub max_connections: u32,
-    /// The same in one worker that accepts.
+    /// Open connections of one worker that accepts connections.
     pub max_connections_per_worker: u32,
-    /// The same from one address.
+    /// Open connections from one address.
     pub max_connections_per_address: u32,
-    /// Bytes of bodies and answers in temporary files, of one process.
+    /// Bytes of bodies and responses in temporary files, of one process.
     pub max_spool: u64,
 }
 
-/// 0 as the most there can be.
+/// Returns the limit, with 0 as the largest number.
 pub(crate) fn or_most(limit: u64) -> u64 {
     if limit == 0 { u64::MAX } else { limit }
 }
 
-/// In milliseconds; 0 as the longest there can be.
+/// Returns the milliseconds, with 0 as the largest number.
 #[cfg(feature = "server")]
 pub(crate) fn or_longest(limit: Duration) -> u64 {
     or_most(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl Settings {
-    /// Of heads.
+    /// Returns the limits of a request's head.
     #[must_use]
     pub fn limits(&self) -> Limits {
         let head = usize::try_from(or_most(self.max_header_size)).unwrap_or(usize::MAX);
@@ -63,7 +63,7 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// Without limits of time and number, but for heads.
+    /// Has no limits of time and number, except for heads.
     fn default() -> Settings {
         Settings {
             header_timeout: Duration::ZERO,

@@ -1,4 +1,4 @@
-//! Temporary files without a name, for bodies and answers that wait. Their bytes in all are bounded, per process.
+//! Temporary files without a name, for bodies and responses that wait. The total of their bytes is bounded per process.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -13,15 +13,15 @@ use crate::settings::or_most;
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
 static USED: AtomicU64 = AtomicU64::new(0);
 
-/// No piece is larger.
+/// Bytes that [`Spool::has_room`] wants free: no piece is larger.
 const PIECE: u64 = 1 << 20;
 
-/// From now on; 0 is no limit.
+/// Sets the limit of this process, in bytes; 0 is no limit.
 pub fn set_spool_limit(bytes: u64) {
     LIMIT.store(or_most(bytes), Ordering::Relaxed);
 }
 
-/// One file. What was written to it counts until it is dropped.
+/// A temporary file. The bytes written to it count towards the limit until it is dropped.
 #[derive(Debug)]
 pub struct Spool {
     file: File,
@@ -29,11 +29,13 @@ pub struct Spool {
 }
 
 impl Spool {
+    /// Creates an empty file.
+    ///
     /// # Errors
-    /// If there can be no file in the temporary directory.
+    /// If no file can be created in the temporary directory.
     pub fn create() -> io::Result<Spool> {
         let file = tempfile::tempfile()?;
-        // The low numbers are PHP's, as with connections.
+        // Low descriptor numbers are left to PHP, as with connections (`RESERVED_DESCRIPTORS`).
         let file = match fcntl_dupfd_cloexec(&file, RESERVED_DESCRIPTORS as i32) {
             Ok(high) => File::from(high),
             Err(_) => file,
@@ -41,18 +43,18 @@ impl Spool {
         Ok(Spool { file, length: 0 })
     }
 
-    /// Whether a piece more can be written within `http.max_spool`.
+    /// Returns whether one more piece can be written within `http.max_spool`.
     #[must_use]
     pub fn has_room() -> bool {
         let used = USED.load(Ordering::Relaxed);
         used.saturating_add(PIECE) <= LIMIT.load(Ordering::Relaxed)
     }
 
-    /// Write at the end. The page cache takes it; a disk that is slower than the clients holds up this process, as it does
-    /// others.
+    /// Appends to the file. The write goes to the page cache; a disk slower than the clients blocks this process, as it does
+    /// other servers.
     ///
     /// # Errors
-    /// If there is no room on the disk, or within `http.max_spool`. Then the file is of no more use.
+    /// If there is no room on the disk, or within `http.max_spool`. The file is unusable then.
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let more = bytes.len() as u64;
         let used = USED.fetch_add(more, Ordering::Relaxed) + more;
@@ -81,7 +83,7 @@ impl Spool {
         &self.file
     }
 
-    /// Begin anew.
+    /// Empties the file, to use it again.
     ///
     /// # Errors
     /// If the file cannot be made empty.

@@ -1,4 +1,4 @@
-//! What a connection needs of its socket besides reading and writing.
+//! The operations of a socket that a connection needs besides reading and writing.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -12,23 +12,23 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// A connected socket.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
-    /// Ready when there is something to read, or its end, or an error; or was, and has not been polled since.
+    /// Ready when the socket has bytes, EOF or an error; also if it only had them and was not polled since.
     fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// How many bytes could be read now, one or more; 0 at their end. Without any, what [`Stream::poll_readable`] knows
-    /// is forgotten.
+    /// Returns how many bytes could be read now, one or more; 0 at EOF. Without any, clears the readiness that
+    /// [`Stream::poll_readable`] knows.
     ///
     /// # Errors
-    /// If there is nothing, or the connection is broken.
+    /// If there are no bytes now, or the connection is broken.
     fn peek(&self) -> io::Result<usize>;
 
-    /// Whether there is something to read now, whatever [`Stream::poll_readable`] knows.
+    /// Returns whether there are bytes to read now, whatever [`Stream::poll_readable`] knows.
     fn has_unread(&self) -> bool;
 
-    /// Send this, as far as there is room.
+    /// Sends the bytes, as far as the socket has room.
     fn say(&self, bytes: &[u8]);
 
-    /// Make the coming close one that cannot be taken for a proper end.
+    /// Makes the next close a reset, which the client cannot take for a proper end.
     fn break_off(&self);
 }
 
@@ -58,7 +58,7 @@ macro_rules! streams {
             }
 
             fn break_off(&self) {
-                // Where it cannot be, the connection is gone anyway.
+                // If this fails, the connection is gone anyway.
                 let _ = set_socket_linger(self, Some(Duration::ZERO));
             }
         }

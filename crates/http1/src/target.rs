@@ -1,11 +1,11 @@
-//! A request's target (RFC 9112, 3.2): which of its four forms it has, and its parts.
+//! The target of a request (RFC 9112, section 3.2): which of its four forms it has, and its parts.
 //!
-//! Browsers and crawlers send bytes that RFC 3986 wants escaped; nginx, Apache and PHP take them as they are, so here they
-//! are taken too. Only the form is checked, and what is the name of a host.
+//! Browsers and crawlers send bytes that RFC 3986 wants escaped; nginx, Apache and PHP accept them, and so does Hearth. Only
+//! the form and the characters of a host are checked.
 
 use crate::fields::{Fields, Span};
 
-/// Where the parts are, in the buffer of the head's fields.
+/// The positions of a target's parts, in the buffer of the head's fields.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Target {
     pub(crate) resource: Span,
@@ -15,7 +15,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// `None` if it has none of the forms, or one that its method must not have.
+    /// Returns `None` if the target has none of the forms, or one that its method must not have.
     pub(crate) fn parse(
         method: &[u8],
         (start, end): (usize, usize),
@@ -38,7 +38,7 @@ impl Target {
             .position(|byte| matches!(byte, b'?' | b'#'))
             .unwrap_or(bytes.len());
         let rest = &bytes[path..];
-        // A fragment is the client's own; who sends it all the same does not mean it to be part of a value.
+        // A fragment concerns only the client. One that is sent all the same is not meant as a part of a value.
         let query = match rest.first() {
             Some(b'?') => {
                 rest.iter()

@@ -1,11 +1,11 @@
-//! The proxies whose word on their clients counts: the option `http.trusted_proxies`.
+//! The proxies whose information about their clients is trusted: the option `http.trusted_proxies`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{Deserialize, Serialize};
 
-/// Addresses of a network of one's own: RFC 1918, RFC 4193, loopback and link-local ones.
+/// The addresses of `private`: RFC 1918, RFC 4193, loopback and link-local ones.
 const PRIVATE: [IpNet; 8] = [
     v4([10, 0, 0, 0], 8),
     v4([172, 16, 0, 0], 12),
@@ -26,19 +26,19 @@ const fn v6([a, b, c, d, e, f, g, h]: [u16; 8], prefix: u8) -> IpNet {
     IpNet::V6(Ipv6Net::new_assert(address, prefix))
 }
 
-/// A set of them; by default none is trusted.
+/// The set of trusted proxies; empty by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
-    /// Peers on a Unix socket too.
+    /// Whether peers on a Unix socket are trusted.
     unix: bool,
 }
 
 impl TrustedProxies {
-    /// Trust these too: an address, a network, `private` or `unix`.
+    /// Adds an address, a network, `private` or `unix`.
     ///
     /// # Errors
-    /// If the text is none of these; it says what is expected.
+    /// If the text is none of these; the error says what is expected.
     pub fn add(&mut self, text: &str) -> Result<(), String> {
         match text {
             "unix" => self.unix = true,
@@ -48,7 +48,7 @@ impl TrustedProxies {
         Ok(())
     }
 
-    /// Whether the peer of a connection is one of them; on a Unix socket it has no address.
+    /// Returns whether the peer of a connection is trusted; `None` is a peer on a Unix socket.
     #[must_use]
     pub fn trusts(&self, peer: Option<IpAddr>) -> bool {
         match peer {
@@ -58,7 +58,7 @@ impl TrustedProxies {
     }
 }
 
-/// Whether an address is one that `private` stands for.
+/// Returns whether `private` contains the address.
 pub(crate) fn is_private(address: IpAddr) -> bool {
     PRIVATE.iter().any(|net| net.contains(&address))
 }

@@ -1,4 +1,5 @@
-//! The same bytes to hyper and to ours: what both take they take for the same, and what only one takes is known.
+//! The same bytes to Hearth's server and to hyper: if both accept a request, they read it alike; the kinds of requests that
+//! only one accepts are known.
 
 mod support;
 
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 use support::{Answer, answers, echo, run, serve, serve_hyper, talk_until_reset};
 
-/// Lines and parts of which requests are made, good and bad.
+/// Request lines and parts of requests, valid and invalid.
 const FIRST: &[&str] = &[
     "GET / HTTP/1.1",
     "GET /a/b?c=d HTTP/1.1",
@@ -135,7 +136,7 @@ fn request() -> impl Strategy<Value = String> {
         })
 }
 
-/// Well-formed ones that come one behind the other.
+/// Makes valid requests, to be pipelined.
 fn good() -> impl Strategy<Value = String> {
     let body = prop_oneof![
         Just("\r\n".to_owned()),
@@ -157,7 +158,7 @@ fn good() -> impl Strategy<Value = String> {
         })
 }
 
-/// What ours answers, and hyper, if nothing of its answers was lost.
+/// Returns the responses of both servers; `None` for hyper's if a part of them may be lost.
 fn both(bytes: &[u8], size: usize) -> (Vec<Answer>, Option<Vec<Answer>>) {
     run(async {
         let (ours, _) = serve(echo);
@@ -168,7 +169,7 @@ fn both(bytes: &[u8], size: usize) -> (Vec<Answer>, Option<Vec<Answer>>) {
     })
 }
 
-/// Why ours refuses what hyper takes: each is a line that two servers may read differently.
+/// Returns whether it is known why Hearth rejects what hyper accepts: each is a line that two servers may read differently.
 fn is_stricter(text: &str) -> bool {
     let lower = text.to_lowercase();
     let count = |what: &str| lower.matches(what).count();
@@ -180,12 +181,12 @@ fn is_stricter(text: &str) -> bool {
             .any(|what| lower.contains(what))
 }
 
-/// Why ours takes what hyper refuses: bytes that Apache and nginx take in a target.
+/// Returns whether it is known why Hearth accepts what hyper rejects: bytes that Apache and nginx accept in a target.
 fn is_more_lenient(text: &str) -> bool {
     ["\u{e9} HTTP", "<>"].iter().any(|what| text.contains(what))
 }
 
-/// Compare answer by answer; after the first that only one refuses there is nothing to compare.
+/// Compares the responses one by one. Behind the first request that only one server rejects there is nothing to compare.
 fn compare(text: &str, ours: &[Answer], theirs: &[Answer]) -> Result<(), TestCaseError> {
     for (ours, theirs) in ours.iter().zip(theirs) {
         if ours == theirs {
@@ -205,7 +206,7 @@ fn compare(text: &str, ours: &[Answer], theirs: &[Answer]) -> Result<(), TestCas
     }
     let known = match ours.len().cmp(&theirs.len()) {
         std::cmp::Ordering::Equal => true,
-        // hyper says nothing where a body is broken, or closes without a word.
+        // hyper sends no response where a body is malformed, or closes the connection.
         std::cmp::Ordering::Greater => ours[theirs.len()].status != 200 || is_more_lenient(text),
         std::cmp::Ordering::Less => theirs[ours.len()].status != 200 || is_stricter(text),
     };
@@ -213,13 +214,13 @@ fn compare(text: &str, ours: &[Answer], theirs: &[Answer]) -> Result<(), TestCas
     Ok(())
 }
 
-/// The same requests in each run, so that a change is what breaks it; `ORACLE_SEED` tries others.
+/// Returns a fixed seed, so that only a change of the code can break the test; `ORACLE_SEED` sets another.
 fn seed() -> RngSeed {
     let seed = std::env::var("ORACLE_SEED").ok();
     RngSeed::Fixed(seed.map_or(1, |seed| seed.parse().expect("a number")))
 }
 
-/// hyper says nothing of a few: nearly all must have been compared.
+/// hyper's responses are lost in a few cases: nearly all cases must have been compared.
 #[test]
 fn any_requests_are_answered_as_by_hyper() {
     const CASES: u32 = 1_000;

@@ -1,4 +1,4 @@
-//! The socket, its buffers, and the body that is being read.
+//! A connection's socket, its buffers, and the request's body that is being read.
 
 use std::io;
 use std::pin::Pin;
@@ -21,31 +21,31 @@ use crate::stream::Stream;
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 pub(super) struct Inner<S> {
-    /// `None` once the connection is over.
+    /// `None` once the connection is closed.
     pub(super) stream: Option<S>,
     pub(super) input: Input,
     pub(super) output: Output,
-    /// Of the request that is being answered.
+    /// The body of the request that is being served.
     pub(super) body: Decoder,
-    /// The bytes of it that may come.
+    /// Bytes of the body that may still be received.
     pub(super) room: u64,
-    /// Why no more of it comes.
+    /// Why the body has ended early.
     pub(super) failed: Option<BodyError>,
-    /// The handle of that body has not been dropped.
+    /// Whether the body's handle still exists.
     pub(super) held: bool,
-    /// And waits for more of it.
+    /// The waker of the body's reader, which waits for more.
     pub(super) reader: Option<Waker>,
-    /// The connection waits for the end of the body.
+    /// Whether the connection waits for the end of the body.
     pub(super) awaited: bool,
-    /// A 100 is to be sent before the body is first read.
+    /// Whether a 100 (Continue) is to be sent before the body is first read.
     pub(super) expects: bool,
-    /// What is in the output is the answer's, and its sender waits for room.
+    /// Whether the output belongs to a response, whose sender waits for room in the socket.
     pub(super) answers: bool,
-    /// The client has sent more, which is read later: its end cannot be seen before.
+    /// Whether the client has sent more, which is read later: an EOF behind it cannot be seen before.
     pub(super) unread: bool,
-    /// Of the request that is being answered.
+    /// The outcome, so far, of the request that is being served.
     pub(super) exchange: Option<Exchange>,
-    /// An answer is under way of which only the end of the connection will be the end.
+    /// Whether the response's body ends only with the connection, and is not complete yet.
     pub(super) endless: bool,
 }
 
@@ -69,7 +69,7 @@ impl<S: Stream> Inner<S> {
         }
     }
 
-    /// Read what is there; 0 is the end.
+    /// Passes received bytes to `look`; none at EOF.
     pub(super) fn poll_read<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -86,7 +86,7 @@ impl<S: Stream> Inner<S> {
         })
     }
 
-    /// The head that is complete with `bytes`; what is behind it is kept.
+    /// Returns the head that `bytes` completes, and keeps the bytes behind it.
     pub(super) fn take_head(
         &mut self,
         bytes: &[u8],
@@ -100,7 +100,7 @@ impl<S: Stream> Inner<S> {
             return self.input.head(limits).map_err(NoHead::Rejection);
         }
         let parsed = RequestHead::parse(bytes, limits).map_err(|error| {
-            // For who wants to know what it was.
+            // For the log line of the rejection.
             self.input.add(shown(bytes));
             NoHead::Rejection(error)
         })?;
@@ -119,7 +119,7 @@ impl<S: Stream> Inner<S> {
         }
     }
 
-    /// All of the body that is in `bytes`; what is behind its end is kept.
+    /// Returns the part of the body in `bytes`, and keeps the bytes behind its end.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> Result<Bytes, BodyError> {
         let mut data = Vec::new();
         let mut at = 0;
@@ -135,7 +135,7 @@ impl<S: Stream> Inner<S> {
         Ok(data.into())
     }
 
-    /// The next piece of the body, `None` at its end.
+    /// Returns the next piece of the body, `None` at its end.
     pub(super) fn poll_body(
         &mut self,
         context: &mut Context<'_>,
@@ -172,12 +172,13 @@ impl<S: Stream> Inner<S> {
         }
     }
 
-    /// Bytes of the body with this piece, and what is known to come: a chunk that is too large is not waited for.
+    /// Returns the size of the body with this piece and the bytes known to come: the connection does not wait for a chunk
+    /// that is too large.
     pub(super) fn will_have(&self, piece: &Bytes) -> u64 {
         self.body.announced().saturating_add(piece.len() as u64)
     }
 
-    /// No more of the body comes.
+    /// Ends the body early.
     pub(super) fn fail(&mut self, error: BodyError) {
         self.body = Decoder::Broken;
         self.failed.get_or_insert(error);
@@ -194,9 +195,10 @@ impl<S: Stream> Inner<S> {
         if std::mem::take(&mut self.expects) {
             self.output.buffer().extend_from_slice(CONTINUE);
         }
-        // A socket wakes only who asked last for room: not in place of who sends the answer.
+        // A socket keeps only the waker of the task that asked last for room, and must not lose that of the response's
+        // sender.
         if !self.answers && !self.output.is_empty() {
-            // What cannot be sent now goes before the answer; if the client is gone, reading says so.
+            // Bytes that cannot be sent now are sent before the response. If the client has left, the next read fails.
             let _ = self.poll_flush(context);
         }
     }

@@ -1,4 +1,4 @@
-//! The field `Forwarded`: RFC 7239, section 4.
+//! The field `Forwarded` (RFC 7239, section 4).
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use super::{FORWARDED, ForwardedError, Origin, client_of, is_secure, node};
 use crate::fields::{Fields, is_token, is_value};
 use crate::trusted_proxies::TrustedProxies;
 
-/// What one proxy says of the request that it got.
+/// What one proxy tells about the request that it received.
 #[derive(Debug, Default)]
 struct Element {
     client: Option<SocketAddr>,
@@ -14,7 +14,7 @@ struct Element {
     secure: Option<bool>,
 }
 
-/// What they say of the client's request.
+/// Returns what the fields tell about the client's request.
 pub(super) fn origin(
     fields: &Fields,
     trusted: &TrustedProxies,
@@ -30,7 +30,7 @@ pub(super) fn origin(
     let Some(at) = client.or(elements.len().checked_sub(1)) else {
         return Ok(None);
     };
-    // What the client's own proxy does not say, the next one may.
+    // A parameter that is missing in the client's own element is taken from the next proxy's.
     let nearer = &elements[at..];
     let origin = Origin {
         client: client.and_then(|at| hops[at]),
@@ -41,7 +41,7 @@ pub(super) fn origin(
     Ok((origin != Origin::default()).then_some(origin))
 }
 
-/// `None` if it is malformed.
+/// Parses the elements; `None` if the field is malformed.
 fn parse(text: &str) -> Option<Vec<Element>> {
     let elements = split(text, ',')?;
     let named = elements.into_iter().filter(|element| !element.is_empty());
@@ -67,7 +67,7 @@ fn element(text: &str) -> Option<Element> {
     Some(element)
 }
 
-/// The parts between these separators, where they are not quoted.
+/// Splits at separators that are not quoted; `None` if a quote is not closed.
 fn split(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut parts, mut start) = (Vec::new(), 0);
     let (mut is_quoted, mut is_escaped) = (false, false);
@@ -87,7 +87,7 @@ fn split(text: &str, separator: char) -> Option<Vec<&str>> {
     (!is_quoted).then_some(parts)
 }
 
-/// A token, or what is between quotes. Bare addresses with colons are no tokens, but some proxies write them so.
+/// Returns a token, or the content of a quoted string. A bare address with colons is no token, but some proxies write it so.
 fn value_of(text: &str) -> Option<String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let is_bare = |byte: u8| is_token(&[byte]) || b":[]".contains(&byte);

@@ -10,7 +10,7 @@ fn head(fields: &str) -> RequestHead {
     parsed.expect("a head").expect("all of it").0
 }
 
-/// What PHP sees behind a proxy at 10.0.0.1, as text, with its Host.
+/// Returns what PHP sees behind a proxy at 10.0.0.1, as text, with its Host.
 fn seen(fields: &str) -> Result<String, ForwardedError> {
     let mut trusted = TrustedProxies::default();
     trusted.add("10.0.0.0/8").expect("a network");
@@ -34,7 +34,7 @@ fn the_client_is_the_first_from_the_right_that_is_no_proxy() {
         ("2001:db8::9", "[2001:db8::9]:0"),
         ("[2001:db8::9]:4711", "[2001:db8::9]:4711"),
         ("::ffff:203.0.113.9", "203.0.113.9:0"),
-        // All are proxies: the farthest; and nothing beyond what is no address.
+        // If all are proxies, the farthest is the client; an address before one that is invalid does not count.
         ("10.3.3.3, 10.9.9.9", "10.3.3.3:0"),
         ("203.0.113.9, unknown, 10.9.9.9", "10.9.9.9:0"),
     ] {
@@ -94,7 +94,8 @@ fn scheme_host_and_port() {
             "X-Forwarded-Port: 444\nX-Forwarded-Proto: https\n",
             "s 10.0.0.1:5000 10.0.0.2:444 inner:8080",
         ),
-        // Of as many as there are hops, the client's; otherwise the last is the nearest proxy's.
+        // A list as long as that of the hops has the client's value at the client's position; otherwise the last value is
+        // the nearest proxy's.
         (
             "X-Forwarded-For: 6.6.6.6, 203.0.113.9, 10.1.1.1\nX-Forwarded-Proto: http, https, http\nX-Forwarded-Host: evil, shop.example, inner\n",
             "s 203.0.113.9:0 10.0.0.2:443 shop.example",
@@ -159,7 +160,7 @@ fn the_standard_field() {
     }
 }
 
-/// A proxy sets one kind, and may let the other pass as its client has sent it.
+/// A proxy sets one kind of fields, and may forward the other kind as its client has sent it.
 #[test]
 fn both_kinds_must_not_contradict() {
     let usual = "X-Forwarded-For: 203.0.113.9\nX-Forwarded-Proto: https\n";
@@ -177,7 +178,7 @@ fn both_kinds_must_not_contradict() {
     }
 }
 
-/// A framework that trusts its peer looks at the fields again, and that peer is the client now.
+/// A framework that trusts its peer reads the fields again, and for PHP the peer is the client.
 #[test]
 fn nothing_is_left_of_what_the_client_has_said() {
     let mut trusted = TrustedProxies::default();

@@ -123,7 +123,7 @@ fn what_may_smuggle_is_refused() {
     }
 }
 
-/// A refusal does not depend on how the bytes come.
+/// A rejection does not depend on how the bytes are split.
 #[test]
 fn another_version_is_known_when_all_of_it_is_there() {
     let line = "GET / HTTP/2.0\r";

@@ -16,7 +16,7 @@ fn built(command: Command, addresses: impl Into<Addresses>, tls: Option<&[u8]>) 
     header.build().expect("a header")
 }
 
-/// (bytes, what they say) of whole headers.
+/// Returns the bytes of whole headers, each with the endpoints that it gives.
 fn headers() -> Vec<(Vec<u8>, Option<Endpoints>)> {
     let v4 = v2::IPv4::new([192, 0, 2, 1], [198, 51, 100, 7], 56_324, 443);
     let v6 = v2::IPv6::new(

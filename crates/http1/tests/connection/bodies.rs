@@ -1,4 +1,4 @@
-//! Bodies: when they are read, and how far.
+//! Request bodies: when they are read, and how far.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -47,7 +47,8 @@ fn a_100_is_sent_when_the_body_is_read() {
                 .await
                 .starts_with("HTTP/1.1 200 OK\r\n")
         );
-        // Not if the body is there, nor if it is not wanted: then the server cannot know whether it still comes.
+        // No 100 is sent if the body is there already, nor if the service does not want it: then the server cannot know
+        // whether it still comes, and closes the connection.
         let text = whole_talk(serve(echo).0, &format!("{head}abc")).await;
         assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
         let unwanted = |_: RequestHead, _: Option<Incoming>| async { whole(401, "no") };
@@ -69,7 +70,7 @@ fn a_body_that_is_not_read_is_read_over() {
         );
         let all = talk(serve(deaf).0, std::iter::once(text.as_bytes())).await;
         assert_eq!(answers(&all).len(), 2);
-        // One that does not come is not waited for: the answer, then the end.
+        // The server does not wait for the rest of an unwanted body: it responds and closes.
         let (mut stream, state) = serve(deaf);
         stream
             .write_all(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc")
@@ -78,7 +79,7 @@ fn a_body_that_is_not_read_is_read_over() {
         let mut all = Vec::new();
         stream.read_to_end(&mut all).await.expect("an end");
         assert_eq!(answers(&all).len(), 1);
-        // What still comes meanwhile does not hurt the answer.
+        // Bytes that arrive meanwhile do not harm the response.
         stream.write_all(b"more").await.expect("it listens");
         assert_eq!(state.phase(), Phase::Leaving);
     });
@@ -109,7 +110,7 @@ fn a_body_may_be_read_after_the_answer() {
             .expect("sent");
         read_until(&mut stream, "hi").await;
         assert_eq!(read.take(), Some(Ok(b"abc".to_vec())));
-        // Its client gone, who reads is told.
+        // When the client leaves, the body's reader gets an error.
         stream
             .write_all(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\na")
             .await
@@ -175,7 +176,7 @@ fn nothing_is_asked_of_a_body_while_the_client_does_not_read() {
 
 #[test]
 fn who_reads_a_body_does_not_take_the_answers_waker() {
-    // How much fits into the socket is the kernel's business: one of these leaves a little of the answer behind.
+    // How much fits into the socket is up to the kernel: one of these counts leaves a little of the response behind.
     for count in 30..90 {
         run(async {
             let reads = Rc::new(Cell::new(0));

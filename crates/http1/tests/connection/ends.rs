@@ -1,4 +1,4 @@
-//! How a connection ends, and what is not lost then.
+//! How a connection ends, and that no response is lost then.
 
 use std::cell::{Cell, RefCell};
 use std::future::pending;
@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 use super::{GET, read_until};
 use crate::support::{Answer, answers, echo, run, serve, streamed, talk, whole};
 
-/// Tells when it is dropped.
+/// Notes when it is dropped.
 struct Dropped(Rc<Cell<bool>>);
 
 impl Drop for Dropped {
@@ -120,7 +120,7 @@ fn who_is_too_slow_with_a_header_is_cut_off() {
 #[test]
 fn the_last_answer_is_not_lost_when_more_has_come() {
     let last = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
-    // While the answer is waited for, and without a moment to see it come.
+    // More bytes arrive while the connection waits for the response, or so late that it has no time to see them.
     for waits in [true, false] {
         run(async {
             let go = Rc::new(tokio::sync::Notify::new());

@@ -1,4 +1,4 @@
-//! What a connection does, seen from the client's end of a socket.
+//! The behaviour of a connection, seen from the client's end of a socket.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -25,7 +25,7 @@ use tokio::net::UnixStream;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
-/// What comes until this is at its end.
+/// Reads until the received text ends with `end`.
 async fn read_until(stream: &mut UnixStream, end: &str) -> String {
     let mut all = Vec::new();
     while !all.ends_with(end.as_bytes()) {
@@ -46,7 +46,7 @@ fn without_date(text: &str) -> String {
         .collect()
 }
 
-/// A client that reads as fast as it is sent to.
+/// A client that reads as fast as the server sends.
 struct Greedy {
     request: &'static [u8],
     received: Rc<Cell<usize>>,

@@ -1,4 +1,4 @@
-//! A server of ours and hyper, each on one end of a socket, both with the same echo behind them.
+//! Hearth's HTTP server and hyper's, each at one end of a socket pair, both with the same echo service.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-/// Run it on this thread; no test takes that long.
+/// Runs a test on this thread, for at most 20 seconds.
 pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -80,7 +80,7 @@ pub(crate) async fn read_all(body: Option<Incoming>) -> Result<Vec<u8>, http1::B
     Ok(all)
 }
 
-/// Answers by what a closure says.
+/// A service that calls a closure.
 pub(crate) struct By<F>(pub(crate) F);
 
 impl<F, A> Service for By<F>
@@ -99,7 +99,7 @@ where
     }
 }
 
-/// What the echo says of a request.
+/// Returns the response of the echo service.
 fn echoed(method: &[u8], target: &[u8], fields: &[(String, Vec<u8>)], body: &[u8]) -> Vec<u8> {
     let mut text = [method, b" ", target, b"\n"].concat();
     let mut fields = fields.to_vec();
@@ -131,7 +131,7 @@ pub(crate) async fn echo(head: RequestHead, body: Option<Incoming>) -> Response<
     whole(200, echoed(head.method(), target, &fields, &body))
 }
 
-/// Ours, on the other end of this socket.
+/// Starts Hearth's server at one end of a socket pair, and returns the other end.
 pub(crate) fn serve<F, A>(answer: F) -> (UnixStream, Rc<ConnectionState>)
 where
     F: Fn(RequestHead, Option<Incoming>) -> A + 'static,
@@ -146,7 +146,7 @@ where
     (ours, state)
 }
 
-/// hyper's.
+/// Starts hyper's server at one end of a socket pair, and returns the other end.
 pub(crate) fn serve_hyper() -> UnixStream {
     let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
     let service = service_fn(
@@ -186,12 +186,13 @@ pub(crate) fn serve_hyper() -> UnixStream {
     ours
 }
 
-/// Send these, each when the one before was taken, and no more; all that comes back.
+/// Sends each piece after the one before was received, then closes the sending side; returns all bytes received.
 pub(crate) async fn talk(stream: UnixStream, pieces: impl Iterator<Item = &[u8]>) -> Vec<u8> {
     talk_until_reset(stream, pieces).await.0
 }
 
-/// The same, and whether the other end was closed with bytes unread: then something may have been lost.
+/// As [`talk`]; also returns whether the server reset the connection because of unread bytes: then a part may have been
+/// lost.
 pub(crate) async fn talk_until_reset(
     stream: UnixStream,
     pieces: impl Iterator<Item = &[u8]>,
@@ -202,7 +203,7 @@ pub(crate) async fn talk_until_reset(
             if write.write_all(piece).await.is_err() {
                 return;
             }
-            // The other task sees this piece alone.
+            // The server's task receives this piece alone.
             for _ in 0..3 {
                 tokio::task::yield_now().await;
             }
@@ -215,14 +216,14 @@ pub(crate) async fn talk_until_reset(
     (all, reset)
 }
 
-/// One answer as it was received.
+/// A response as it was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
 }
 
-/// Final answers, each of a known length, without their fields.
+/// Parses the final responses, each with a known length, without their fields.
 pub(crate) fn answers(mut bytes: &[u8]) -> Vec<Answer> {
     let mut all = Vec::new();
     while let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {

@@ -1,7 +1,7 @@
-//! A file's bytes on their way to the client.
+//! The body of a response that is a file.
 //!
-//! What the kernel has in memory is read at once, without a thread and without blocking; only what must come from a disk
-//! is read on tokio's threads for blocking work.
+//! Bytes in the page cache are read at once, without a thread and without blocking. Only bytes that must come from a disk
+//! are read on tokio's threads for blocking work.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -14,7 +14,7 @@ use http_body::{Body, Frame, SizeHint};
 use rustix::io::{Errno, ReadWriteFlags};
 use tokio::task::JoinHandle;
 
-/// How much is read at a time.
+/// Bytes read from the file at a time.
 const PIECE: u64 = 64 * 1024;
 
 type Piece = io::Result<Vec<u8>>;
@@ -23,7 +23,7 @@ type Piece = io::Result<Vec<u8>>;
 #[derive(Debug)]
 pub struct FileBody {
     state: State,
-    /// Bytes that the client still gets.
+    /// Bytes that are still to be sent.
     left: u64,
 }
 
@@ -65,7 +65,7 @@ impl FileBody {
         }
     }
 
-    /// The next bytes, empty when the file is shorter than it was.
+    /// Returns the next bytes; none if the file is shorter than it was.
     fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         loop {
             match &mut self.state {
@@ -108,7 +108,7 @@ impl FileBody {
     }
 }
 
-/// What is in memory; `EAGAIN` if nothing of it is.
+/// Reads bytes from the page cache; `EAGAIN` if it has none of them.
 fn read_now(file: &File, offset: u64, length: u64) -> Result<Vec<u8>, Errno> {
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
     let buffer = &mut [IoSliceMut::new(&mut bytes)];

@@ -1,4 +1,4 @@
-//! Conditional requests (RFC 9110, 13): may this be sent, and is it news?
+//! Conditional requests (RFC 9110, section 13).
 
 use std::time::UNIX_EPOCH;
 
@@ -7,13 +7,13 @@ use http1::Fields;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Send,
-    /// 304.
+    /// The client has the current version: 304.
     NotModified,
-    /// 412.
+    /// A precondition failed: 412.
     Failed,
 }
 
-/// In the order of section 13.2.2. `modified` is in seconds since 1970.
+/// Evaluates the preconditions in the order of section 13.2.2. `modified` is in seconds since 1970.
 pub(crate) fn judge(fields: &Fields, tag: &str, modified: i64) -> Verdict {
     if fields.contains("If-Match") {
         if !lists(fields, "If-Match", tag, Comparison::Strong) {
@@ -34,7 +34,7 @@ pub(crate) fn judge(fields: &Fields, tag: &str, modified: i64) -> Verdict {
     }
 }
 
-/// Is there a range, and is it one of the file as it is now?
+/// Returns whether there is a range, and whether it applies to the file's current version.
 pub(crate) fn range_applies(fields: &Fields, tag: &str, modified: i64) -> bool {
     if !fields.contains("Range") {
         return false;
@@ -54,7 +54,7 @@ enum Comparison {
     Weak,
 }
 
-/// Is `tag` in the list of tags that this header has?
+/// Returns whether `tag` is in the list of tags of this field.
 fn lists(fields: &Fields, name: &str, tag: &str, how: Comparison) -> bool {
     let values = fields.get_all(name);
     values
@@ -69,7 +69,7 @@ fn lists(fields: &Fields, name: &str, tag: &str, how: Comparison) -> bool {
         })
 }
 
-/// Seconds since 1970; `None` for what is no date, which is to be ignored.
+/// Returns seconds since 1970; `None` if the value is no date, and the field is to be ignored.
 fn date(value: Option<&[u8]>) -> Option<i64> {
     let time = httpdate::parse_http_date(std::str::from_utf8(value?).ok()?).ok()?;
     let since = time.duration_since(UNIX_EPOCH).ok()?;

@@ -1,8 +1,8 @@
-//! Content codings, and which of them a client takes (RFC 9110, 12.5.3).
+//! Content codings, and the choice by the client's `Accept-Encoding` (RFC 9110, section 12.5.3).
 
 use http1::Fields;
 
-/// In the order of preference where a client has none: what makes files smallest comes first.
+/// A content coding. Where a client has no preference, the first one is chosen: it makes files smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Brotli,
@@ -13,7 +13,7 @@ pub(crate) enum Encoding {
 impl Encoding {
     pub(crate) const ALL: [Encoding; 3] = [Encoding::Brotli, Encoding::Zstandard, Encoding::Gzip];
 
-    /// In `Content-Encoding`.
+    /// Returns the name in `Content-Encoding`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Encoding::Brotli => "br",
@@ -22,7 +22,7 @@ impl Encoding {
         }
     }
 
-    /// Behind the name of a file.
+    /// Returns the suffix of the file's name.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
             Encoding::Brotli => ".br",
@@ -32,7 +32,7 @@ impl Encoding {
     }
 }
 
-/// A set of them.
+/// A set of content codings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Encodings(u8);
 
@@ -49,7 +49,8 @@ impl Encodings {
         self.0 & 1 << encoding as u8 != 0
     }
 
-    /// The one of these that this client likes best; `None` if it takes none, or prefers the file as it is.
+    /// Returns the coding in this set that the client prefers; `None` if the client accepts none, or prefers the file as it
+    /// is.
     pub(crate) fn preferred(self, fields: &Fields) -> Option<Encoding> {
         let weights = Weights::of(fields)?;
         let mut best = None;
@@ -64,7 +65,7 @@ impl Encodings {
     }
 }
 
-/// What `Accept-Encoding` says: codings and their weights in thousandths.
+/// The content of `Accept-Encoding`: codings and their weights in thousandths.
 struct Weights<'a>(Vec<(&'a [u8], u16)>);
 
 impl Weights<'_> {
@@ -86,7 +87,7 @@ impl Weights<'_> {
     }
 }
 
-/// `gzip;q=0.5`. What is malformed is as if it were not there.
+/// Parses `gzip;q=0.5`. A malformed element is ignored.
 fn element(text: &[u8]) -> Option<(&[u8], u16)> {
     let mut parts = text.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
     let name = parts.next().filter(|name| !name.is_empty())?;
@@ -97,13 +98,13 @@ fn element(text: &[u8]) -> Option<(&[u8], u16)> {
     Some((name, weight))
 }
 
-/// `q=0.123`, in thousandths.
+/// Parses `q=0.123`; returns thousandths.
 fn weight(parameter: &[u8]) -> Option<u16> {
     let text = std::str::from_utf8(parameter).ok()?;
     let (name, value) = text.split_once('=')?;
     let weight: f32 = value.trim().parse().ok()?;
     let is_weight = name.trim().eq_ignore_ascii_case("q") && (0.0..=1.0).contains(&weight);
-    // From 0 to 1000.
+    // The product is from 0 to 1000.
     is_weight.then_some((weight * 1000.0) as u16)
 }
 

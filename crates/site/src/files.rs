@@ -1,5 +1,5 @@
-//! A file, opened once: what its answer says of it is read from that descriptor, so a file replaced meanwhile is sent as it was,
-//! never as a mixture.
+//! A file that is opened once: its metadata and bytes are read from one descriptor, so a file that is replaced meanwhile is
+//! sent as it was, never as a mixture.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ pub struct StaticFile {
     file: File,
     path: PathBuf,
     length: u64,
-    /// Seconds since 1970 and nanoseconds.
+    /// When the file was modified: seconds since 1970, and nanoseconds.
     modified: (i64, u32),
 }
 
@@ -33,10 +33,10 @@ impl StaticFile {
         }
     }
 
-    /// Any regular file that this process may read.
+    /// Opens any regular file that this process may read.
     ///
     /// # Errors
-    /// If there is none at `path`.
+    /// If there is no such file at `path`.
     pub fn open(path: &Path) -> io::Result<StaticFile> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty())?;
@@ -50,7 +50,7 @@ impl StaticFile {
         Ok(StaticFile::new(fd, &stat, path.to_owned()))
     }
 
-    /// Does it begin as PHP code does? A first line for the shell and blanks may stand before that.
+    /// Returns whether the file begins as PHP code does, behind an optional `#!` line and white space.
     pub(crate) fn is_php_code(&self) -> bool {
         let mut first = [0; 128];
         let length = rustix::io::pread(&self.file, &mut first, 0).unwrap_or(0);
@@ -64,7 +64,7 @@ impl StaticFile {
         text.eq_ignore_ascii_case(b"<?php") || text.starts_with(b"<?=")
     }
 
-    /// What it was found as: absolute for a site's files.
+    /// Returns the path that the file was opened with: absolute for a site's files.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -82,12 +82,12 @@ impl StaticFile {
         self.length
     }
 
-    /// In seconds since 1970.
+    /// Returns when the file was modified, in seconds since 1970.
     pub(crate) fn modified(&self) -> i64 {
         self.modified.0
     }
 
-    /// Its bytes.
+    /// Returns a body with this part of the file.
     pub(crate) fn body(self, offset: u64, length: u64) -> FileBody {
         FileBody::new(self.file, offset, length)
     }
@@ -98,8 +98,8 @@ impl StaticFile {
             .unwrap_or("application/octet-stream")
     }
 
-    /// Strong: a file that was written again in the same nanosecond with the same length is not expected. `suffix` tells what
-    /// is of this file and yet another representation.
+    /// Returns a strong tag: it assumes that no file is written twice in the same nanosecond with the same length. `suffix`
+    /// distinguishes the representations of one file.
     pub(crate) fn entity_tag(&self, suffix: &str) -> String {
         let (seconds, nanoseconds) = self.modified;
         let nanoseconds = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);

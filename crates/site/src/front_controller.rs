@@ -1,7 +1,8 @@
-//! Which `index.php` answers for what is not there: the nearest upwards, so that a site in a sub-directory has its own.
+//! The choice of the `index.php` that serves paths without a file: the nearest upwards, so that a site in a sub-directory
+//! has its own.
 //!
-//! Some lie in directories of an app for no other reason than to keep them from being listed: those that are empty or end at
-//! once, and all in the directories of WordPress's own code.
+//! Some apps have an `index.php` in a directory only to prevent a listing. Those are skipped: files that are empty or exit
+//! at once, and all in the directories of WordPress's own code.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +11,13 @@ use crate::lookup::below;
 
 const INDEX: &[u8] = b"/index.php";
 
-/// Below a WordPress, these are its own.
+/// The directories of WordPress's own code.
 const WORDPRESS: [&[u8]; 3] = [b"wp-admin", b"wp-content", b"wp-includes"];
 
-/// Longer ones do something.
+/// The size in bytes above which a file is assumed to do something.
 const LONGEST_GUARD: u64 = 4096;
 
-/// How the statements of one that does nothing begin.
+/// The first words of the statements of a file that does nothing.
 const END: [&[u8]; 7] = [
     b"header",
     b"http_response_code",
@@ -27,13 +28,13 @@ const END: [&[u8]; 7] = [
     b"declare",
 ];
 
-/// The clean path of the nearest one above `clean` and below the root itself.
+/// Returns the clean path of the nearest `index.php` above `clean`, unless that is the root's own.
 pub(crate) fn nearest(root: &Path, clean: &[u8]) -> Option<Vec<u8>> {
     let mut best = None;
     let mut above: &[u8] = b"";
     for at in (1..clean.len()).filter(|&at| clean[at] == b'/') {
         let directory = &clean[..at];
-        // As many as there are, and not as many as a client may name.
+        // Stops at the first directory that does not exist, because a client may name any number.
         if !below(root, directory).is_dir() || is_of_wordpress(root, above, directory) {
             break;
         }
@@ -57,7 +58,7 @@ fn is_guard(path: &Path) -> bool {
     is_short && fs::read(path).is_ok_and(|code| does_nothing(&code))
 }
 
-/// Every statement of it ends the request, or says how.
+/// Returns whether every statement ends the request or sets the response that it ends with.
 fn does_nothing(code: &[u8]) -> bool {
     let code = code.trim_ascii();
     let Some(php) = code.strip_prefix(b"<?php") else {
@@ -92,7 +93,7 @@ fn without_comments_and_strings(code: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Behind the next `mark`, or the end.
+/// Returns the position behind the next `mark`, or the end.
 fn end_of(code: &[u8], mark: &[u8]) -> usize {
     let found = code.windows(mark.len()).position(|part| part == mark);
     found.map_or(code.len(), |at| at + mark.len())

@@ -1,8 +1,8 @@
-//! Files as answers: which file or script a path names, in a classic site and in the public folder of an app that stays in
-//! memory, and how a file is sent.
+//! Static files and routing: which file or script a path names, in a classic site and in the public folder of a resident
+//! app, and how a file is sent.
 //!
-//! Workers and the front decide by the same code, so a site answers the same in direct and in balanced mode. Nothing
-//! here knows PHP: a script is a name to hand on.
+//! Workers and the front use the same code, so a site responds alike with direct and with balanced dispatch. Nothing here
+//! knows PHP: a script is a name to pass on.
 #![forbid(unsafe_code)]
 
 mod body;

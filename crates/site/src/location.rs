@@ -1,4 +1,4 @@
-//! The paths that a rule is for, in nginx's words: `/data` and what is below it, or what an expression matches, `~ \.sql$`.
+//! The paths that a rule applies to, in nginx's terms: `/data` and everything below it, or a regular expression, `~ \.sql$`.
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
@@ -12,7 +12,7 @@ pub(crate) enum Location {
 }
 
 impl Location {
-    /// `None` for what the settings would have refused.
+    /// Returns `None` for texts that the settings reject.
     pub(crate) fn new(text: &str) -> Option<Location> {
         let Some(expression) = text.strip_prefix('~') else {
             let mut path = path::clean(text.as_bytes())?.into_owned();
@@ -22,7 +22,7 @@ impl Location {
             return Some(Location::Below(path));
         };
         let any_case = expression.strip_prefix('*');
-        // Bytes, as paths are; and a line break in a path helps it past no rule.
+        // Paths are bytes, not text. A line break in a path must not let it evade a rule.
         let built = RegexBuilder::new(any_case.unwrap_or(expression).trim())
             .case_insensitive(any_case.is_some())
             .unicode(false)
@@ -38,7 +38,7 @@ impl Location {
         }
     }
 
-    /// What the groups of an expression matched.
+    /// Returns the groups of an expression's match.
     pub(crate) fn captures<'p>(&self, clean: &'p [u8]) -> Option<Captures<'p>> {
         match self {
             Location::Below(_) => None,
@@ -46,7 +46,7 @@ impl Location {
         }
     }
 
-    /// How much of a path it names; an expression comes before all of these.
+    /// Returns the length of the path, which orders rules; an expression comes before all paths.
     pub(crate) fn length(&self) -> usize {
         match self {
             Location::Below(path) => path.len(),

@@ -1,7 +1,7 @@
-//! What lies under a name, seen and opened in one step, and whether it belongs to the site.
+//! Looks up a file and opens it in one step, and checks that it belongs to the site.
 //!
-//! `openat2` without symbolic links opens what the clean name says and nothing else: one call for nearly every file.
-//! Where there are links, the kernel is asked where the opened file is, so no link that changes in between leads out.
+//! `openat2` without symbolic links opens exactly what the clean path names: one call for nearly every file. Where there are
+//! links, the kernel is asked for the path of the opened file, so that a link changed in between cannot lead outside.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,25 +18,25 @@ use crate::names;
 pub(crate) enum Found {
     File {
         file: StaticFile,
-        /// Where links led, if there were any.
+        /// The path of the file, if symbolic links were followed.
         real: Option<PathBuf>,
     },
     Directory,
     Missing,
-    /// Not readable, neither file nor directory, or outside.
+    /// Not readable, neither file nor directory, or outside of the site.
     Refused,
-    /// The machine's fault.
+    /// The lookup itself failed.
     Failed(io::Error),
 }
 
-/// Where a link may lead.
+/// The directories that a symbolic link may lead into.
 #[derive(Debug)]
 pub(crate) struct Bounds {
-    /// All without symbolic links; the document root is the first.
+    /// Paths without symbolic links; the document root is the first.
     directories: Vec<PathBuf>,
 }
 
-/// FIFOs must not block and terminals must not become ours, should a site hold such things.
+/// A FIFO in a site must not block, and a terminal must not become the controlling terminal.
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
@@ -58,8 +58,8 @@ impl Bounds {
         &self.directories[0]
     }
 
-    /// Is this one of the directories or in one, and not hidden? In the root nothing below a hidden name is public; where
-    /// a link leads to is the choice of who made it, but a hidden file stays hidden.
+    /// Returns whether the path is one of the directories or in one, and not hidden. In the root nothing below a hidden name
+    /// is public. Elsewhere the link's author has chosen the directory, but a hidden file stays hidden.
     fn hold(&self, real: &Path) -> bool {
         if let Ok(inside) = real.strip_prefix(self.root()) {
             return !names::is_hidden(inside.as_os_str().as_bytes());
@@ -72,11 +72,11 @@ impl Bounds {
                 .any(|directory| real.starts_with(directory))
     }
 
-    /// What is at `path`, a clean path below the root.
+    /// Looks up `path`, a clean path below the root.
     pub(crate) fn find(&self, path: PathBuf) -> Found {
         match rustix::fs::openat2(CWD, &path, READ, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
             Ok(fd) => seen(fd, path, None),
-            // Links; a kernel or a container that has no openat2; a rename at the same moment.
+            // There are links; or the kernel or the container has no openat2; or a rename happened at the same moment.
             Err(Errno::LOOP | Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {
                 self.find_by_links(path)
             }
@@ -103,13 +103,13 @@ impl Bounds {
         match error {
             Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Found::Missing,
             Errno::ACCESS => self.unreadable(path),
-            // A circle of links, a socket, a device without a driver.
+            // A loop of links, a socket, or a device without a driver.
             Errno::LOOP | Errno::NXIO | Errno::NODEV => Found::Refused,
             error => Found::Failed(error.into()),
         }
     }
 
-    /// A directory that may be entered but not listed is a directory nevertheless.
+    /// Returns [`Found::Directory`] for a directory that may be entered but not listed.
     fn unreadable(&self, path: &Path) -> Found {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::DIRECTORY;
         let directory = rustix::fs::open(path, flags, Mode::empty());
@@ -119,7 +119,7 @@ impl Bounds {
         }
     }
 
-    /// Is there a plain file at `path`, without a look at what it holds?
+    /// Returns whether there is a regular file at `path`, without opening it.
     pub(crate) fn is_plain_file(path: &Path) -> bool {
         rustix::fs::lstat(path).is_ok_and(|stat| kind(&stat) == FileType::RegularFile)
     }
@@ -132,7 +132,7 @@ fn seen(fd: OwnedFd, path: PathBuf, real: Option<PathBuf>) -> Found {
     };
     match kind(&stat) {
         FileType::Directory => Found::Directory,
-        // Just deleted: the kernel no longer knows its name.
+        // The file was just deleted, so the kernel no longer knows its name.
         FileType::RegularFile if real.is_some() && stat.st_nlink == 0 => Found::Missing,
         FileType::RegularFile => Found::File {
             file: StaticFile::new(fd, &stat, path),
@@ -146,14 +146,14 @@ fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-/// Where the kernel says that this file is.
+/// Returns the path that the kernel has for an open file.
 pub(crate) fn real_path(fd: &impl AsRawFd) -> io::Result<PathBuf> {
     let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let name = rustix::fs::readlink(link, Vec::new())?.into_bytes();
     Ok(std::ffi::OsString::from_vec(name).into())
 }
 
-/// `path` below `root`.
+/// Returns the clean path `path` below `root`.
 pub(crate) fn below(root: &Path, path: &[u8]) -> PathBuf {
     let root = root.as_os_str().as_bytes();
     // The root of the file system already ends with the slash that `path` begins with.

@@ -1,18 +1,18 @@
-//! Which names are run, and which are never sent.
+//! The names of files that run, and of files that are never sent.
 //!
-//! Only `.php` runs. A name that PHP or an editor gives to a copy of PHP code would be sent as text by a server that
-//! knows files by their last extension only; those are refused.
+//! Only `.php` runs. A server that looks only at the last extension would send a copy of PHP code as text, under the names
+//! that PHP or an editor gives to copies; those names are refused.
 
-/// Where what a front server is asked for in public lives (RFC 8615), though its name begins with a dot.
+/// The directory of well-known URIs (RFC 8615), which is public although its name begins with a dot.
 const WELL_KNOWN: &[u8] = b".well-known";
 
-/// Extensions of PHP code, the last ones in Drupal; of these only `php`, in small letters, is run.
+/// Extensions of PHP code, the last ones in Drupal; of these only `php`, in lower case, runs.
 const PHP: [&[u8]; 17] = [
     b"php", b"phtml", b"phar", b"phps", b"pht", b"phpt", b"php3", b"php4", b"php5", b"php7",
     b"php8", b"inc", b"module", b"install", b"theme", b"profile", b"engine",
 ];
 
-/// What editors, package managers and people append to the name of a copy.
+/// Extensions that editors, package managers and people append to the name of a copy.
 const COPY: [&[u8]; 22] = [
     b"bak",
     b"backup",
@@ -38,47 +38,49 @@ const COPY: [&[u8]; 22] = [
     b"dpkg-new",
 ];
 
-/// Extensions of what browsers load. Such a file is sent whatever stands before its extension, and is not looked into.
+/// Extensions of files that browsers load. Such a file is sent whatever stands before its extension, and without a look at
+/// its content.
 const WEB: [&[u8]; 26] = [
     b"html", b"htm", b"css", b"js", b"mjs", b"map", b"json", b"xml", b"svg", b"png", b"jpg",
     b"jpeg", b"gif", b"webp", b"avif", b"ico", b"woff", b"woff2", b"ttf", b"otf", b"eot", b"pdf",
     b"mp3", b"mp4", b"webm", b"wasm",
 ];
 
-/// Settings that may lie in a document root and no client may read.
+/// Files with settings that may be in a document root, and that no client may read.
 const SETTINGS: [&[u8]; 2] = [b"hearth.toml", b"php.ini"];
 
-/// Is a part of this clean path hidden?
+/// Returns whether a part of this clean path is hidden.
 pub(crate) fn is_hidden(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/')
         .any(|name| name.starts_with(b".") && name != WELL_KNOWN)
 }
 
-/// Does this path name a script that may run?
+/// Returns whether this path names a script that may run.
 pub(crate) fn is_script(path: &[u8]) -> bool {
     path.ends_with(b".php")
 }
 
-/// The last part of the path, in small letters.
+/// Returns the last part of the path, in lower case.
 fn file_name(path: &[u8]) -> Vec<u8> {
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     name.to_ascii_lowercase()
 }
 
-/// Is there a dot in the last part of the path?
+/// Returns whether there is a dot in the last part of the path.
 pub(crate) fn has_extension(path: &[u8]) -> bool {
     let mut name = path.iter().rev().take_while(|byte| **byte != b'/');
     name.any(|byte| *byte == b'.')
 }
 
-/// Does a browser load files of this name? Others are looked into before they are sent.
+/// Returns whether browsers load files of this name. The content of others is checked before they are sent.
 pub(crate) fn is_web(path: &[u8]) -> bool {
     let name = file_name(path);
     let dot = name.iter().rposition(|byte| *byte == b'.');
     dot.is_some_and(|dot| WEB.contains(&&name[dot + 1..]))
 }
 
-/// `.php`, or `.hphp`, and then anything but a letter: `.php.new`, `.php_old`, `.php-bak`, `.php2`, `.php copy`.
+/// Returns whether the name contains `.php` or `.hphp` and then anything but a letter: `.php.new`, `.php_old`, `.php-bak`,
+/// `.php2`, `.php copy`.
 fn names_php(name: &[u8]) -> bool {
     [&b".php"[..], b".hphp"].iter().any(|php| {
         let mut places = name.windows(php.len()).enumerate();
@@ -91,13 +93,13 @@ fn names_php(name: &[u8]) -> bool {
     })
 }
 
-/// Must a file of this name never be sent: PHP code, a copy of it, or settings?
+/// Returns whether a file of this name must never be sent: PHP code, a copy of it, or settings.
 pub(crate) fn is_source(path: &[u8]) -> bool {
     let name = file_name(path);
     SETTINGS.contains(&name.as_slice()) || is_copy(&name) || (names_php(&name) && !is_web(&name))
 }
 
-/// Is it named as PHP code, or as editors and package managers name a copy of it?
+/// Returns whether the name is that of PHP code, or one that editors and package managers give to a copy of it.
 fn is_copy(mut name: &[u8]) -> bool {
     loop {
         name = name.trim_ascii();

@@ -1,12 +1,12 @@
-//! A request's path as a name below the document root, and back.
+//! The conversion of a request's path to a name below the document root, and back.
 //!
-//! Decoded once, then `//`, `.` and `..` are resolved, in this order, as nginx does it: what is looked up holds none of
-//! them any more.
+//! A path is decoded once, then `//`, `.` and `..` are resolved, in this order, as in nginx: the name that is looked up
+//! contains none of them.
 
 use std::borrow::Cow;
 
-/// The path with percent-encoding, `//`, `.` and `..` resolved: it starts with a slash and ends with one if a directory
-/// was asked for. `None` if it is malformed, holds a NUL, or leads above the root.
+/// Returns the clean path: percent-encoding, `//`, `.` and `..` are resolved. It starts with a slash, and ends with one if
+/// the request names a directory. `None` if the path is malformed, contains a NUL, or leads above the root.
 pub(crate) fn clean(path: &[u8]) -> Option<Cow<'_, [u8]>> {
     match is_clean(path) {
         true => Some(path.into()),
@@ -14,7 +14,7 @@ pub(crate) fn clean(path: &[u8]) -> Option<Cow<'_, [u8]>> {
     }
 }
 
-/// Is there nothing to decode or resolve in it? True for nearly every path; not for some that are clean, too.
+/// Returns whether there is nothing to decode or resolve. True for nearly every path, but not for all clean ones.
 fn is_clean(path: &[u8]) -> bool {
     let is_odd = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.');
     path.starts_with(b"/")
@@ -77,7 +77,7 @@ fn hex(digit: u8) -> Option<u8> {
         .and_then(|value| u8::try_from(value).ok())
 }
 
-/// A clean path as it is written in a `Location`.
+/// Encodes a clean path for a `Location` field.
 pub(crate) fn encode(path: &[u8]) -> String {
     let mut text = String::with_capacity(path.len());
     for &byte in path {
@@ -86,7 +86,7 @@ pub(crate) fn encode(path: &[u8]) -> String {
     text
 }
 
-/// A query string as it came, with what no header may hold encoded.
+/// Percent-encodes the bytes of a query string that a header field must not contain.
 pub(crate) fn encode_query(query: &[u8]) -> String {
     let mut text = String::with_capacity(query.len());
     for &byte in query {
@@ -95,7 +95,7 @@ pub(crate) fn encode_query(query: &[u8]) -> String {
     text
 }
 
-/// A value in a query string.
+/// Encodes a value for a query string.
 pub(crate) fn encode_value(value: &[u8]) -> String {
     let mut text = String::with_capacity(value.len());
     for &byte in value {
@@ -116,7 +116,7 @@ fn push(text: &mut String, byte: u8, as_it_is: bool) {
     }
 }
 
-/// RFC 3986: pchar, and the slash.
+/// Returns whether the byte is a slash or a `pchar` of RFC 3986.
 fn is_path_character(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte)
 }

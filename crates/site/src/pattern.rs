@@ -1,4 +1,4 @@
-//! Patterns of paths: `*` is any text, slashes included.
+//! Patterns of paths: `*` matches any text, slashes included.
 
 #[derive(Debug)]
 pub(crate) struct Pattern {
@@ -12,10 +12,10 @@ impl Pattern {
         }
     }
 
-    /// Is it of this path as a whole? In time of the product of both lengths, whatever the pattern.
+    /// Returns whether the pattern matches the whole path. The time is at most proportional to the product of both lengths.
     pub(crate) fn fits(&self, path: &[u8]) -> bool {
         let (mut at, mut from) = (0, 0);
-        // The last `*`, and what it was last tried to end before.
+        // The position of the last `*`, and the end of the text that it was last tried with.
         let mut star = None;
         while from < path.len() {
             match self.text.get(at) {

@@ -1,8 +1,8 @@
-//! What lies compressed beside a file: `style.css.br` for `style.css`.
+//! Compressed files beside a file: `style.css.br` for `style.css`.
 //!
-//! As nginx's `gzip_static` and Caddy's `precompressed`, but what is older than the file is not sent: it holds what the file
-//! was before. Whole seconds are compared, because programs that compress give a file the time of the other, some without
-//! fractions.
+//! As with nginx's `gzip_static` and Caddy's `precompressed`; but a compressed file older than the original is not sent,
+//! because it has the original's earlier content. Whole seconds are compared, because programs that compress copy the
+//! original's time, some without fractions.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,10 +16,11 @@ use crate::encoding::{Encoding, Encodings};
 use crate::files::StaticFile;
 use crate::lookup::{Bounds, Found};
 
-/// What was seen beside files a moment ago, so that a file without any costs no look for each encoding at each request.
+/// A cache of the encodings seen beside files, so that a file without any does not cost a lookup per encoding for each
+/// request.
 #[derive(Debug, Default)]
 pub(crate) struct Precompressed {
-    /// By the path, whose bytes are hashed faster than its parts.
+    /// The entries by path; hashing its bytes is faster than hashing a `Path` by its components.
     recent: RefCell<HashMap<OsString, Recent>>,
 }
 
@@ -29,19 +30,19 @@ struct Recent {
     until: Instant,
 }
 
-/// How long that is believed, and how many files are remembered.
+/// How long an entry is valid, and how many there may be.
 const RECENT: Duration = Duration::from_secs(1);
 const MOST_RECENT: usize = 4_096;
 
-/// What is sent instead of a file.
+/// The choice of what is sent for a file.
 pub(crate) struct Chosen {
-    /// There is something for some clients.
+    /// Whether some clients get a compressed file.
     pub(crate) varies: bool,
     pub(crate) encoded: Option<(StaticFile, Encoding)>,
 }
 
 impl Precompressed {
-    /// What this client gets instead of the file.
+    /// Chooses what this client gets.
     pub(crate) fn choose(
         &self,
         bounds: &Bounds,
@@ -88,7 +89,7 @@ impl Precompressed {
     }
 }
 
-/// The file that has it in this encoding, if it belongs to the site as the file does and is not older.
+/// Returns the file in this encoding, if it belongs to the site as the file does, and is not older.
 fn beside(bounds: &Bounds, file: &StaticFile, encoding: Encoding) -> Option<StaticFile> {
     match bounds.find(with_suffix(file.path(), encoding)) {
         Found::File { file: other, .. } if other.modified() >= file.modified() => Some(other),
@@ -103,7 +104,8 @@ fn with_suffix(path: &Path, encoding: Encoding) -> PathBuf {
     name.into()
 }
 
-/// Is a file of this type smaller when it is compressed? Pictures, films, archives and most fonts are compressed already.
+/// Returns whether files of this type become smaller by compression. Images, videos, archives and most fonts are compressed
+/// already.
 fn is_compressible(content_type: &str) -> bool {
     const ENDS: [&str; 4] = ["javascript", "json", "xml", "wasm"];
     const OTHERS: [&str; 6] = [

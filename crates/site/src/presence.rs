@@ -1,5 +1,5 @@
-//! Is there nothing under a name? Asked before each request of an app, so as cheaply as the kernel can tell: relative to the
-//! open folder, and without opening what is there. A third of what `openat2` of the whole path takes.
+//! A check whether there is nothing under a name. It runs before each request of an app, so it is as cheap as possible:
+//! relative to the open folder, and without opening the file. It takes a third of the time of `openat2` with the whole path.
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
@@ -15,11 +15,11 @@ pub(crate) struct Presence {
     opened: RefCell<Option<(OwnedFd, Instant)>>,
 }
 
-/// For how long the folder is taken to be the one at its path: it may be deleted and made anew.
+/// How long the folder is assumed to be the one at its path, where it may be deleted and created again.
 const RECENT: Duration = Duration::from_secs(1);
 
 impl Presence {
-    /// Is nothing there? False where that cannot be told. `name` is clean and relative to the folder.
+    /// Returns true if there is nothing; false also if that cannot be told. `name` is clean and relative to the folder.
     pub(crate) fn lacks(&self, folder: &Path, name: &[u8]) -> bool {
         let mut opened = self.opened.borrow_mut();
         let now = Instant::now();

@@ -1,7 +1,7 @@
-//! The files of an app that stays in memory: what is there is sent, everything else is the app's.
+//! The public folder of a resident app: existing files are sent, all other requests are for the app.
 //!
-//! As `try_files $uri $uri/index.html @app` of nginx. A name that is never sent, such as `.env` or `index.php`, is the app's
-//! too, as if nothing were there: it may well have an answer to that path.
+//! As nginx's `try_files $uri $uri/index.html @app`. A name that is never sent, such as `.env` or `index.php`, is for the
+//! app too, as if there were no file: the app may have a route of that name.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -23,26 +23,26 @@ pub struct PublicFolder {
     root: Root,
 }
 
-/// What a path of it names.
+/// The result of looking up a path in the public folder.
 #[derive(Debug)]
 pub enum Named {
-    /// A file, opened: what was checked is what is sent.
+    /// An open file: the file that was checked is the one that is sent.
     File(StaticFile),
     /// 301 to this path (and query): a directory with an index, without its slash.
     Redirect(String),
-    /// 403: what is denied.
+    /// 403: the path is denied.
     Forbidden,
-    /// Nothing that is sent.
+    /// No file that may be sent.
     Nothing,
-    /// 500: the machine's fault, for the log.
+    /// 500: an I/O error, for the log.
     Failed(io::Error),
 }
 
 impl PublicFolder {
-    /// The one that the settings name.
+    /// Opens the public folder that the settings name, if they do.
     ///
     /// # Errors
-    /// If it is no directory that can be read.
+    /// If the folder is no directory that can be read.
     pub fn of_app(settings: &SiteSettings) -> io::Result<Option<PublicFolder>> {
         let folder = settings.root.as_deref().map(PublicFolder::new).transpose();
         let mut folder = folder?;
@@ -52,25 +52,25 @@ impl PublicFolder {
         Ok(folder)
     }
 
-    /// Symbolic links in `directory` are resolved here, once.
+    /// Opens a folder. Symbolic links in `directory` are resolved here, once.
     ///
     /// # Errors
-    /// If it is no directory that can be read.
+    /// If `directory` is no directory that can be read.
     pub fn new(directory: &Path) -> io::Result<PublicFolder> {
         let root = Root::new(directory)?;
         Ok(PublicFolder { root })
     }
 
-    /// Without symbolic links.
+    /// Returns the folder's path without symbolic links.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// The answer to this request; `None` if it is the app's to answer.
+    /// Responds to this request; `None` if it is for the app.
     ///
     /// # Errors
-    /// If the machine fails, which is a 500.
+    /// If the lookup fails, which is a 500.
     pub fn answer(&self, head: &RequestHead) -> io::Result<Option<Response<FileBody>>> {
         if !matches!(head.method(), b"GET" | b"HEAD") {
             return Ok(None);
@@ -87,7 +87,7 @@ impl PublicFolder {
         })
     }
 
-    /// What `target` names: a request's path as it came, with or without `?` and a query, as raw bytes.
+    /// Looks up `target`: a request's path as it was received, with or without `?` and a query, as raw bytes.
     #[must_use]
     pub fn named(&self, target: impl AsRef<[u8]>) -> Named {
         let (raw, query) = split(target.as_ref());
@@ -113,7 +113,7 @@ impl PublicFolder {
         if clean.ends_with(b"/") {
             return self.index(clean);
         }
-        // Files have an extension, and what apps are asked for has none.
+        // Files have an extension, and the routes of apps have none.
         if !names::has_extension(clean) && self.root.lacks(clean) {
             return Named::Nothing;
         }
@@ -143,7 +143,8 @@ impl PublicFolder {
         }
     }
 
-    /// A directory's `index.html`. Beside an `index.php` it is the second choice, and the app is the first.
+    /// Looks for the directory's `index.html`. Where there is an `index.php` too, that comes first, and the app serves the
+    /// path.
     fn index(&self, directory: &[u8]) -> Named {
         let html = [directory, b"index.html"].concat();
         if self.root.lacks(&html) || names::is_hidden(directory) {

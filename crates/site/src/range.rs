@@ -1,16 +1,16 @@
-//! `Range: bytes=…` (RFC 9110, 14).
+//! The field `Range: bytes=…` (RFC 9110, section 14).
 //!
-//! Several ranges that do not touch are answered with the whole file, as the RFC allows: nothing that asks for them
-//! cannot do with more.
+//! Several ranges that are not contiguous get the whole file, as the RFC allows: no known client depends on
+//! multipart/byteranges.
 
 use http1::Fields;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     All,
-    /// First and last byte.
+    /// The positions of the first and the last byte.
     Part(u64, u64),
-    /// 416.
+    /// No part of the file: 416.
     Nothing,
 }
 
@@ -32,7 +32,7 @@ fn parse(value: &str, length: u64) -> Wanted {
         match bounds(one, length) {
             Some(Some(range)) => ranges.push(range),
             Some(None) => {}
-            // One mistake and the header is none.
+            // One malformed range, and the field is ignored.
             None => return Wanted::All,
         }
     }
@@ -53,7 +53,7 @@ fn parse(value: &str, length: u64) -> Wanted {
     Wanted::Part(first, last)
 }
 
-/// `None` if it is malformed, `Some(None)` if the file has no such part.
+/// Returns `None` if the range is malformed, `Some(None)` if the file has no such part.
 #[allow(clippy::option_option)]
 fn bounds(one: &str, length: u64) -> Option<Option<(u64, u64)>> {
     let (first, last) = one.split_once('-')?;
@@ -78,7 +78,7 @@ fn number(digits: &str) -> Option<u64> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // More digits than any file has bytes.
+    // The number does not fit in 64 bits, so it is beyond the end of any file.
     Some(digits.parse().unwrap_or(u64::MAX))
 }
 

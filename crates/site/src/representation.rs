@@ -1,4 +1,4 @@
-//! A file as an answer: its type, validators, conditions and ranges, as RFC 9110 has them.
+//! A file as a response: its type, validators, conditions and ranges (RFC 9110).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,23 +13,23 @@ use crate::precompressed::Precompressed;
 use crate::range::{self, Wanted};
 use crate::text;
 
-/// The bytes that are sent for a file, its own or compressed ones, and what is said of them.
+/// The bytes that are sent for a file, its own or compressed ones, with their metadata.
 #[derive(Debug)]
 pub struct Representation<'a> {
     file: StaticFile,
     content_type: &'static str,
-    /// Strong, and another for each encoding.
+    /// A strong tag, different for each encoding.
     entity_tag: String,
-    /// Of the file, in seconds since 1970.
+    /// When the file was modified, in seconds since 1970.
     modified: i64,
     encoding: Option<Encoding>,
-    /// Another client may get another encoding.
+    /// Whether another client may get another encoding.
     varies: bool,
     cache_control: Option<&'a str>,
 }
 
 impl<'a> Representation<'a> {
-    /// The file as it is.
+    /// Makes the representation of the file as it is.
     #[must_use]
     pub fn new(file: StaticFile) -> Representation<'a> {
         Representation {
@@ -43,7 +43,7 @@ impl<'a> Representation<'a> {
         }
     }
 
-    /// The same with the bytes of what lies compressed beside the file, if this client takes that.
+    /// Uses the compressed file beside this one, if there is one that the client accepts.
     pub(crate) fn compressed(
         mut self,
         precompressed: &Precompressed,
@@ -65,21 +65,21 @@ impl<'a> Representation<'a> {
         self
     }
 
-    /// The same with a tag that an app gave it.
+    /// Sets a tag that an app has chosen.
     #[must_use]
     pub fn with_tag(mut self, tag: &str) -> Representation<'a> {
         tag.clone_into(&mut self.entity_tag);
         self
     }
 
-    /// The file as the answer to any request, whatever its conditions and ranges.
+    /// Responds with the whole file, whatever the conditions and ranges of the request.
     #[must_use]
     pub fn whole(self, is_head: bool) -> Response<FileBody> {
         let (response, length) = (self.head(200), self.file.length());
         self.with_body(response, (0, length), is_head)
     }
 
-    /// Answer a request for this file: 200, 206, 304, 405, 412 or 416.
+    /// Responds to a request for this file: 200, 206, 304, 405, 412 or 416.
     #[must_use]
     pub fn answer(self, method: &[u8], fields: &Fields) -> Response<FileBody> {
         if method != b"GET" && method != b"HEAD" {
@@ -88,7 +88,7 @@ impl<'a> Representation<'a> {
         self.answer_any(method, fields)
     }
 
-    /// The same where the file is the answer to any method; conditions and ranges are those of GET and HEAD.
+    /// As [`Representation::answer`], but for any method; conditions and ranges apply to GET and HEAD only.
     #[must_use]
     pub fn answer_any(self, method: &[u8], fields: &Fields) -> Response<FileBody> {
         let is_head = method == b"HEAD";
@@ -139,7 +139,7 @@ impl<'a> Representation<'a> {
         response
     }
 
-    /// An answer without a body, with what is said of the file where it has this status.
+    /// Makes a response without a body, with the fields about the file that belong to this status.
     fn head(&self, status: u16) -> Response<FileBody> {
         let mut response = Response::new(status, FileBody::empty());
         let fields = &mut response.head.fields;
@@ -164,7 +164,7 @@ impl<'a> Representation<'a> {
     }
 }
 
-/// `None` for what HTTP has no date for: before 1970, after 9999.
+/// Returns `None` for years that HTTP dates cannot express: before 1970 or after 9999.
 fn http_date(seconds: i64) -> Option<String> {
     const END_OF_9999: u64 = 253_402_300_799;
     let seconds = u64::try_from(seconds).ok().filter(|s| *s <= END_OF_9999)?;

@@ -1,35 +1,35 @@
-//! What a path is looked up as, where a rule says so: `try_files` of nginx.
+//! Rewrite rules: a path is looked up under other names, as with nginx's `try_files`.
 //!
-//! Of the words of a rule, the first that names what is there answers; the last answers in any case.
+//! Of the words of a rule, the first that names an existing file or directory is used; the last is used in any case.
 
 use regex::bytes::Captures;
 
 use crate::location::Location;
 use crate::path;
 
-/// Rules in the order in which they are asked: expressions as they were written, then the longest path.
+/// The rules in the order in which they are tried: expressions as they were written, then the longest path.
 #[derive(Debug, Default)]
 pub(crate) struct Rewrites(Vec<Rewrite>);
 
 #[derive(Debug)]
 pub(crate) struct Rewrite {
     location: Location,
-    /// Each with its variables; one with a slash at its end is a directory.
+    /// The words before the last, with their variables; a slash at the end means a directory.
     pub(crate) candidates: Vec<String>,
     pub(crate) last: Last,
 }
 
 #[derive(Debug)]
 pub(crate) enum Last {
-    /// A path, and perhaps a query.
+    /// A path, with or without a query.
     Path(String),
-    /// `=404`
+    /// `=404`.
     Status(u16),
-    /// `=301 /elsewhere`
+    /// `=301 /elsewhere`.
     Redirect(u16, String),
 }
 
-/// What the variables of a rule stand for.
+/// The values of a rule's variables.
 pub(crate) struct Variables<'a> {
     clean: &'a [u8],
     query: &'a [u8],
@@ -79,13 +79,14 @@ impl Rewrite {
 }
 
 impl Variables<'_> {
-    /// A path, clean as that of a request is; `None` if it leads above the root.
+    /// Returns the clean path; `None` if it leads above the root.
     pub(crate) fn path(&self, template: &str) -> Option<Vec<u8>> {
         let path = self.expand(template, false);
         path::clean(path::encode(&path).as_bytes()).map(std::borrow::Cow::into_owned)
     }
 
-    /// The path and the query of a last word. As with nginx, a query that the word does not have is lost.
+    /// Returns the path and the query of the last word. As in nginx, the request's query is lost if the word does not
+    /// contain it.
     pub(crate) fn target(&self, template: &str) -> Option<(Vec<u8>, Vec<u8>)> {
         let ends = [template.find('?'), template.find("$is_args")];
         let end = ends.into_iter().flatten().min().unwrap_or(template.len());
@@ -97,7 +98,7 @@ impl Variables<'_> {
         ))
     }
 
-    /// What goes into a query or a `Location`.
+    /// Expands a template for a query or a `Location` field.
     pub(crate) fn encoded(&self, template: &str) -> Vec<u8> {
         self.expand(template, true)
     }

@@ -1,4 +1,4 @@
-//! A document root: what is below it, and what of that is never sent.
+//! A document root: the files below it, and which of them are never sent.
 
 use std::borrow::Cow;
 use std::io;
@@ -21,21 +21,21 @@ use crate::{names, path};
 pub(crate) struct Root {
     bounds: Bounds,
     denied: Vec<Location>,
-    /// What the fallback does not answer.
+    /// The paths that the fallback does not apply to.
     dynamic: Vec<Location>,
-    /// The clean path of the page that answers what is not there.
+    /// The clean path of the page that is sent where there is no file.
     fallback: Option<Vec<u8>>,
     cache_control: Vec<(Pattern, String)>,
-    /// If that is looked for.
+    /// `None` if no precompressed files are looked for.
     precompressed: Option<Precompressed>,
     presence: Presence,
 }
 
 impl Root {
-    /// Symbolic links in `directory` are resolved here, once.
+    /// Opens the root. Symbolic links in `directory` are resolved here, once.
     ///
     /// # Errors
-    /// If it is no directory that can be read.
+    /// If `directory` is no directory that can be read.
     pub(crate) fn new(directory: &Path) -> io::Result<Root> {
         let root = directory.canonicalize()?;
         if !root.is_dir() {
@@ -52,10 +52,10 @@ impl Root {
         })
     }
 
-    /// What the settings say; links may lead into those directories that are there.
+    /// Applies the settings. Links may lead into those directories of `follow` that exist.
     ///
     /// # Errors
-    /// If one of these cannot be looked at.
+    /// If one of these directories cannot be resolved.
     pub(crate) fn set(&mut self, settings: &SiteSettings) -> io::Result<()> {
         for directory in &settings.follow {
             match self.follow(directory) {
@@ -90,32 +90,32 @@ impl Root {
         self.bounds.root()
     }
 
-    /// Where the clean path leads.
+    /// Returns the path in the file system of a clean path.
     pub(crate) fn at(&self, clean: &[u8]) -> PathBuf {
         below(self.path(), clean)
     }
 
-    /// What is there.
+    /// Looks up a clean path.
     pub(crate) fn find(&self, clean: &[u8]) -> Found {
         self.bounds.find(self.at(clean))
     }
 
-    /// Is nothing there? False where it takes a closer look.
+    /// Returns true if there is nothing at this path; false also if that is not certain.
     pub(crate) fn lacks(&self, clean: &[u8]) -> bool {
         self.presence.lacks(self.path(), &clean[1..])
     }
 
-    /// Is nothing to be answered with at this clean path?
+    /// Returns whether this clean path is denied.
     pub(crate) fn is_denied(&self, clean: &[u8]) -> bool {
         self.denied.iter().any(|denied| denied.holds(clean))
     }
 
-    /// Is it PHP's to answer, whatever is there?
+    /// Returns whether PHP serves this clean path, whether there is a file or not.
     pub(crate) fn is_dynamic(&self, clean: &[u8]) -> bool {
         self.dynamic.iter().any(|dynamic| dynamic.holds(clean))
     }
 
-    /// The page that answers where nothing is, if there is one for this path.
+    /// Returns the page that is sent where there is no file, if it applies to this path.
     pub(crate) fn fallback(&self, clean: &[u8]) -> Option<StaticFile> {
         let page = self.fallback.as_deref()?;
         if names::has_extension(clean) || self.is_dynamic(clean) {
@@ -129,20 +129,20 @@ impl Root {
             .then_some(file)
     }
 
-    /// The same for a file to which a link has led.
+    /// Returns whether the path is denied to which a symbolic link has led.
     pub(crate) fn denies_file(&self, real: &[u8]) -> bool {
         let root = self.path().as_os_str().as_bytes();
         real.strip_prefix(root).is_some_and(|at| self.is_denied(at))
     }
 
-    /// Is a file that may be read one that may be sent? `real` is where it is, `clean` what it is called: what a link of
-    /// another name leads to is still what it is.
+    /// Returns whether a readable file may be sent. `real` is the file's path without links, `clean` the path of the
+    /// request: neither name may be that of a source.
     pub(crate) fn may_send(&self, file: &StaticFile, real: &[u8], clean: &[u8]) -> bool {
         let is_source = names::is_source(clean) || names::is_source(real);
         !is_source && (names::is_web(real) || !file.is_php_code())
     }
 
-    /// The file as this client gets it.
+    /// Returns the representation of the file for this client.
     pub(crate) fn represent(&self, file: StaticFile, fields: &Fields) -> Representation<'_> {
         let cache_control = self.cache_control(file.path());
         let as_it_is = Representation::new(file).cache_control(cache_control);

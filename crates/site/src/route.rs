@@ -1,4 +1,4 @@
-//! What answers a path of a classic site.
+//! The route of a request in a classic site: the file, script or error that its path leads to.
 
 use std::fmt;
 use std::io;
@@ -11,10 +11,10 @@ use crate::files::StaticFile;
 use crate::routing::Site;
 use crate::text;
 
-/// What answers a path.
+/// The result of routing a path.
 #[derive(Debug)]
 pub enum Route {
-    /// A file, opened: what was checked is what is sent.
+    /// An open file: the file that was checked is the one that is sent.
     File(StaticFile),
     Script {
         /// `SCRIPT_FILENAME`: absolute, below the resolved document root.
@@ -23,10 +23,10 @@ pub enum Route {
         script_name: Vec<u8>,
         /// `PATH_INFO`, decoded; empty if there is none.
         path_info: Vec<u8>,
-        /// `QUERY_STRING`, where a rule has made one.
+        /// `QUERY_STRING`, where a rule has set it.
         query: Option<Vec<u8>>,
     },
-    /// To this path (and query): a directory without its slash, or what a rule says.
+    /// A redirect to this path (and query): a directory without its slash, or by a rule.
     Redirect { status: u16, location: String },
     /// 403.
     Forbidden(Refusal),
@@ -36,11 +36,11 @@ pub enum Route {
     Gone,
     /// 400: malformed encoding, a NUL, or a path that leads above the root.
     Malformed,
-    /// 500: the machine's fault, for the log.
+    /// 500: an I/O error, for the log.
     Failed(io::Error),
 }
 
-/// Why something is not sent, for the log: the client is not told.
+/// Why a file is not sent; for the log, not for the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     Denied,
@@ -67,10 +67,10 @@ impl fmt::Display for Refusal {
 }
 
 impl Site {
-    /// The answer to a request whose path leads there, where it needs no PHP.
+    /// Responds to a request with this route, which is not a script.
     ///
     /// # Errors
-    /// If the machine fails, which is a 500.
+    /// If the lookup has failed, which is a 500.
     pub fn answer(&self, route: Route, head: &RequestHead) -> io::Result<Response<FileBody>> {
         Ok(match route {
             Route::File(file) => self.send(file, head),

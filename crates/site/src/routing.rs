@@ -1,7 +1,8 @@
-//! From a request's path to the file or script that answers it.
+//! Maps a request's path to the file or script that serves it.
 //!
-//! The rules are those that people configure nginx and Apache with (`try_files $uri $uri/ /index.php`): what is there is
-//! used, everything else is the front controller's. [The guide](../../../docs/guide/sites.md) says them for users.
+//! The rules are those that nginx and Apache are usually configured with (`try_files $uri $uri/ /index.php`): an existing
+//! file is used, everything else is for the front controller. [The guide](../../../docs/guide/sites.md) describes them for
+//! users.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -28,8 +29,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// `front_controller` is a file name in the root, usually `index.php`. Symbolic links in `document_root` are resolved
-    /// here, once.
+    /// Opens a site. `front_controller` is a file name in the root, usually `index.php`. Symbolic links in `document_root`
+    /// are resolved here, once.
     ///
     /// # Errors
     /// If `document_root` is no directory that can be read.
@@ -41,7 +42,7 @@ impl Site {
         })
     }
 
-    /// The site of an app as it is named on the command line: a directory is the document root; a script is the front
+    /// Opens the site of an app as it is named on the command line: a directory is the document root; a script is the front
     /// controller in its directory.
     ///
     /// # Errors
@@ -52,7 +53,7 @@ impl Site {
         } else {
             let script = app.file_name().and_then(|name| name.to_str());
             let script = script.ok_or(io::ErrorKind::InvalidFilename)?;
-            // Not where the script's own link leads: its directory is the document root.
+            // Not the directory that a link of the script leads to: the document root is the one that contains the link.
             Site::new(app.parent().unwrap_or(Path::new(".")), script)?
         };
         site.root.set(settings)?;
@@ -60,12 +61,12 @@ impl Site {
         Ok(site)
     }
 
-    /// Answer nothing at this path or below it.
+    /// Denies this path and everything below it.
     pub fn deny(&mut self, path: &str) {
         self.root.deny(path);
     }
 
-    /// Symbolic links may lead out of the root into this directory too.
+    /// Allows symbolic links to lead out of the root into this directory too.
     ///
     /// # Errors
     /// If there is no such directory.
@@ -73,13 +74,13 @@ impl Site {
         self.root.follow(directory)
     }
 
-    /// The document root without symbolic links: `DOCUMENT_ROOT`.
+    /// Returns the document root without symbolic links: `DOCUMENT_ROOT`.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// What answers `target`: a request's path as it came, with or without `?` and a query, as raw bytes.
+    /// Routes `target`: a request's path as it was received, with or without `?` and a query, as raw bytes.
     #[must_use]
     pub fn route(&self, target: impl AsRef<[u8]>) -> Route {
         let (raw, query) = split(target.as_ref());
@@ -114,7 +115,7 @@ impl Site {
         }
     }
 
-    /// The first candidate that is there, or the last word of the rule.
+    /// Uses the first candidate that exists, or the last word of the rule.
     fn rewritten(&self, rewrite: &Rewrite, clean: &[u8], query: Option<&[u8]>) -> Route {
         let variables = rewrite.variables(clean, query);
         for candidate in &rewrite.candidates {
@@ -145,7 +146,7 @@ impl Site {
         }
     }
 
-    /// The path that a rule ends with, looked up without rules, and the query that it makes.
+    /// Looks up the path that a rule ends with, without rules, and sets the query that it makes.
     fn last(&self, template: &str, variables: &Variables<'_>) -> Route {
         let Some((path, made)) = variables.target(template) else {
             return Route::Malformed;
@@ -165,16 +166,16 @@ impl Site {
         route
     }
 
-    /// A file, or a script with something behind its name.
+    /// Returns whether the path names a file, or a script with more behind its name.
     fn is_file(&self, clean: &[u8]) -> bool {
         let mut ends = (1..clean.len()).filter(|&at| clean[at] == b'/');
         let is_file = |path: &[u8]| matches!(self.root.find(path), Found::File { .. });
         ends.any(|at| self.is_script(&clean[..at]) && is_file(&clean[..at])) || is_file(clean)
     }
 
-    /// The file that answers `target`, if it takes no look at scripts to know: for a caller that can send files only.
+    /// Returns the file for `target`, if it can be found without looking at scripts: for a caller that can send only files.
     ///
-    /// What this gives, [`route`](Site::route) gives too.
+    /// If this returns a file, [`route`](Site::route) returns it too.
     #[must_use]
     pub fn file(&self, target: impl AsRef<[u8]>) -> Option<StaticFile> {
         let target = target.as_ref();
@@ -206,14 +207,15 @@ impl Site {
         }
     }
 
-    /// The answer to a request for one of its files.
+    /// Responds to a request with one of the site's files.
     #[must_use]
     pub fn send(&self, file: StaticFile, head: &RequestHead) -> Response<FileBody> {
         let sent = self.root.represent(file, &head.fields);
         sent.answer(head.method(), &head.fields)
     }
 
-    /// `/a.php/more`: the first name that ends with `.php` and is a file runs, and the rest is its `PATH_INFO`.
+    /// Finds the script of `/a.php/more`: the first name that ends with `.php` and is a file runs, and the rest is its
+    /// `PATH_INFO`.
     fn script_on_the_way(&self, clean: &[u8]) -> Option<Route> {
         let slashes = (1..clean.len()).filter(|&at| clean[at] == b'/');
         for at in slashes {
@@ -232,7 +234,7 @@ impl Site {
         None
     }
 
-    /// A directory's index.
+    /// Routes to the directory's index.
     fn directory(&self, clean: &[u8]) -> Route {
         let front = if clean == b"/" {
             &self.front[1..]
@@ -266,7 +268,7 @@ impl Site {
         }
     }
 
-    /// `real` is where the file is, `clean` what it is called.
+    /// Routes to a regular file. `real` is its path without links, `clean` the path of the request.
     fn regular(&self, file: StaticFile, real: &[u8], clean: &[u8], path_info: &[u8]) -> Route {
         if self.root.denies_file(real) {
             return Route::Forbidden(Refusal::Denied);
@@ -286,7 +288,7 @@ impl Site {
         }
     }
 
-    /// What is not there is for the nearest front controller to answer, or for the page of a single-page app.
+    /// Routes a path without a file to the page of a single-page app, or to the nearest front controller.
     fn missing(&self, clean: &[u8]) -> Route {
         if let Some(page) = self.root.fallback(clean) {
             return Route::File(page);
@@ -320,7 +322,7 @@ impl Site {
     }
 }
 
-/// Path and query. A fragment is no part of either; clients keep it to themselves.
+/// Splits a target into path and query. A fragment belongs to neither; clients do not send it.
 pub(crate) fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     let end = target.iter().position(|byte| *byte == b'#');
     let target = &target[..end.unwrap_or(target.len())];
@@ -330,7 +332,7 @@ pub(crate) fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Where a directory without its slash is.
+/// Returns the location of a directory that was requested without its slash.
 pub(crate) fn with_slash(clean: &[u8], query: Option<&[u8]>) -> String {
     let mut location = path::encode(clean);
     location.push('/');

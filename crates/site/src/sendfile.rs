@@ -1,8 +1,8 @@
 //! Files that PHP names instead of sending them: `X-Accel-Redirect` and `X-Sendfile`.
 //!
-//! A folder is an `internal` location with an `alias` to nginx and an `XSendFilePath` to Apache. Where a file is, links
-//! followed, decides: nothing outside of the folders is sent, whatever PHP names. In them any name is PHP's choice, hidden ones and
-//! PHP sources too.
+//! A folder is nginx's `internal` location with an `alias`, or Apache's `XSendFilePath`. The path of the file after
+//! following symbolic links decides: nothing outside of the folders is sent, whatever PHP names. Inside, PHP may name any
+//! file, hidden ones and PHP sources too.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ use crate::lookup::{below, real_path};
 use crate::path;
 use crate::routing::split;
 
-/// The folders, and what PHP calls them.
+/// The folders, with their names in PHP.
 #[derive(Debug)]
 pub struct Sendfile {
     folders: Vec<Folder>,
@@ -26,30 +26,30 @@ pub struct Sendfile {
 struct Folder {
     /// A clean path with a slash at the end.
     prefix: Vec<u8>,
-    /// Without symbolic links.
+    /// The path without symbolic links.
     path: PathBuf,
 }
 
-/// What PHP names, as it says it: for the log too.
+/// The header of a PHP response that names a file; its text is for the log too.
 #[derive(Debug)]
 pub struct Wanted<'a> {
     header: &'static str,
     value: &'a [u8],
 }
 
-/// Why that is not sent.
+/// Why the named file is not sent.
 #[derive(Debug)]
 pub enum Refused {
-    /// No folder has it.
+    /// The file is in no folder.
     Outside,
-    /// It is not there, not a regular file, or may not be read.
+    /// The file does not exist, is not a regular file, or may not be read.
     Unreadable(io::Error),
 }
 
 const URI: &str = "X-Accel-Redirect";
 const PATH: &str = "X-Sendfile";
 
-/// The headers themselves, which no client gets.
+/// The names of these headers, which are not sent to clients.
 pub const HEADERS: [&str; 2] = [URI, PATH];
 
 impl fmt::Display for Wanted<'_> {
@@ -73,7 +73,7 @@ impl fmt::Display for Refused {
 }
 
 impl<'a> Wanted<'a> {
-    /// What these fields of a response name.
+    /// Returns the file that these fields of a response name.
     #[must_use]
     pub fn of(fields: &'a Fields) -> Option<Wanted<'a>> {
         let named = |header: &'static str| {
@@ -85,6 +85,8 @@ impl<'a> Wanted<'a> {
 }
 
 impl Sendfile {
+    /// Resolves the folders.
+    ///
     /// # Errors
     /// If one of them is no directory that can be read.
     pub fn new(folders: &[(String, PathBuf)]) -> io::Result<Sendfile> {
@@ -102,16 +104,16 @@ impl Sendfile {
         Ok(Sendfile { folders })
     }
 
-    /// Is there any?
+    /// Returns whether there are any folders.
     #[must_use]
     pub fn is_on(&self) -> bool {
         !self.folders.is_empty()
     }
 
-    /// The file that PHP names.
+    /// Opens the file that PHP names.
     ///
     /// # Errors
-    /// Why there is none to send.
+    /// If the file is not to be sent, with the reason.
     pub fn open(&self, wanted: &Wanted<'_>) -> Result<StaticFile, Refused> {
         let path = match wanted.header {
             URI => self.path_of(wanted.value).ok_or(Refused::Outside)?,
@@ -133,7 +135,7 @@ impl Sendfile {
         }
     }
 
-    /// Where a path that PHP knows leads: of several prefixes the longest counts, as for nginx.
+    /// Returns the path of a URI; of several prefixes the longest counts, as in nginx.
     fn path_of(&self, uri: &[u8]) -> Option<PathBuf> {
         let (raw, _) = split(uri);
         let clean = path::clean(raw)?;
@@ -143,7 +145,8 @@ impl Sendfile {
         Some(below(&folder.path, &clean[folder.prefix.len() - 1..]))
     }
 
-    /// A device or a socket elsewhere is not even opened: that may have effects. Links are looked at when it is open.
+    /// Returns false for files that are certainly in no folder. Those are not even opened, because opening a device or a
+    /// socket may have effects. Links are checked after the open.
     fn may_hold(&self, path: &Path) -> bool {
         let parent = path.parent().map(Path::canonicalize);
         parent.and_then(Result::ok).is_none_or(|real| {

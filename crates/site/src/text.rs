@@ -1,4 +1,4 @@
-//! Answers in a few words.
+//! Responses with a short text.
 
 use bytes::Bytes;
 use http1::Response;
@@ -25,7 +25,7 @@ pub(crate) fn redirect(status: u16, to: &str) -> Response<FileBody> {
     response
 }
 
-/// 405 to anything but GET and HEAD.
+/// Returns 405, for methods other than GET and HEAD.
 pub(crate) fn not_allowed() -> Response<FileBody> {
     let mut response = answer(405, "Method Not Allowed\n");
     response.head.fields.push("Allow", "GET, HEAD");

@@ -1,4 +1,4 @@
-//! Several keys at once: the lock is taken once for all of them.
+//! Operations on several keys, which take the lock once for all of them.
 
 use std::ops::Range;
 
@@ -8,21 +8,21 @@ use crate::entry::{Form, Space};
 use crate::operation::{Found, Refused, Stored, Write};
 use crate::tier::Tier;
 
-/// After that many keys another process has its turn.
+/// The number of keys after which the lock is released, so that other processes get their turn.
 const AT_ONCE: usize = 256;
 
-/// What the memory knows of a key.
+/// The result of looking up a key in the memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Known {
-    /// Its value, whose bytes stand there in what was read.
+    /// The key has a value, whose bytes are in this range of the buffer.
     Value(Found, Range<usize>),
-    /// The second tier has none: see [`Cache::note_absent`].
+    /// The second tier has no value for the key: see [`Cache::note_absent`].
     Absent,
     Unknown,
 }
 
 impl Cache {
-    /// Held by the lock. The bytes of the value come after what is in `into`.
+    /// Looks up a value and appends its bytes to `into`. The caller holds the lock.
     pub(crate) fn look(&self, key: &[u8], into: &mut Vec<u8>) -> Known {
         let Some(head) = self.alive(Space::Value, key) else {
             self.memory.count(Counter::Misses, 1);
@@ -47,7 +47,7 @@ impl Cache {
         }
     }
 
-    /// What is known of each of these keys; the bytes of all values come after what is in `into`.
+    /// Looks up each of these keys; the bytes of all values are appended to `into`.
     pub fn read_many(&self, keys: &[&[u8]], into: &mut Vec<u8>) -> Result<Vec<Known>, Refused> {
         let mut known = Vec::with_capacity(keys.len());
         for keys in keys.chunks(AT_ONCE) {
@@ -57,7 +57,7 @@ impl Cache {
         Ok(known)
     }
 
-    /// Each for itself: what became of each.
+    /// Does each write for itself; returns the result of each.
     pub fn write_many(&self, writes: &[Write<'_>]) -> Vec<Result<Stored, Refused>> {
         let mut done = Vec::with_capacity(writes.len());
         for writes in writes.chunks(AT_ONCE) {
@@ -72,12 +72,12 @@ impl Cache {
         done
     }
 
-    /// Of each, whether there was one.
+    /// Deletes values; returns for each whether there was one.
     pub fn delete_many(&self, keys: &[&[u8]]) -> Result<Vec<bool>, Refused> {
         self.remove_many(Space::Value, keys)
     }
 
-    /// How many of these tags there were: no entry that was written with one of them is there any more.
+    /// Deletes tags, which ends every entry that was written with one of them; returns how many of the tags existed.
     pub fn delete_tags(&self, tags: &[&[u8]]) -> Result<usize, Refused> {
         let removed = self.remove_many(Space::Tag, tags)?;
         Ok(removed.into_iter().filter(|was_there| *was_there).count())

@@ -1,4 +1,4 @@
-//! The cache as a process has it. Each operation holds the lock once; [`Cache::is_current`] holds none.
+//! The cache as one process uses it. Each operation takes the lock once; [`Cache::is_current`] takes none.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use crate::memory::Memory;
 use crate::operation::{Found, Mark, Refused};
 use crate::words::{Guard, lock};
 
-/// The shared cache, as one process sees it.
+/// The shared cache, mapped by one process.
 #[derive(Debug)]
 pub struct Cache {
     pub(crate) memory: Memory,
@@ -19,7 +19,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// With another clock, for tests.
+    /// Sets another clock, for tests.
     #[must_use]
     pub fn with_clock(self, clock: fn() -> u64) -> Cache {
         Cache { clock, ..self }
@@ -29,7 +29,7 @@ impl Cache {
         (self.clock)()
     }
 
-    /// Alone with the memory, which is in order.
+    /// Takes the lock; rebuilds the derived data first if the last holder died with the lock.
     pub(crate) fn held(&self) -> Result<Guard<'_>, Refused> {
         let Some(mut guard) = lock(&self.memory.mapping, AT_LOCK) else {
             self.memory.count(Counter::Stuck, 1);
@@ -42,7 +42,7 @@ impl Cache {
         Ok(guard)
     }
 
-    /// Is a copy with these marks still what is in the cache? Counts as a read for eviction.
+    /// Returns whether a copy with these marks is still current. Counts as a read for eviction.
     #[inline]
     pub fn is_current(&self, marks: &[Mark], expires: u64) -> bool {
         self.are_current(marks.iter().copied(), expires)
@@ -73,13 +73,13 @@ impl Cache {
         true
     }
 
-    /// It was read.
+    /// Counts a read of the entry, for eviction.
     pub(crate) fn touch(&self, head: Head<'_>) {
         let (stamp, cell) = (head.stamp(), u64::from(head.cell));
         self.is_marked(&Mark { stamp, cell });
     }
 
-    /// Reads and writes that went without the lock.
+    /// Counts events that happened without the lock, such as reads of copies.
     pub fn count(&self, counter: Counter, by: u64) {
         self.memory.count(counter, by);
     }
@@ -91,7 +91,7 @@ impl Cache {
         }
     }
 
-    /// The same, and whether the second tier has to be asked. `into` is emptied first.
+    /// Reads as [`Cache::read`] does; also tells whether the second tier has to be asked. `into` is emptied first.
     pub fn read_known(&self, key: &[u8], into: &mut Vec<u8>) -> Result<Known, Refused> {
         into.clear();
         let _held = self.held()?;
@@ -118,7 +118,7 @@ impl Cache {
         }
     }
 
-    /// The entry of this key; a dead one is removed.
+    /// Returns the live entry of this key; removes one that is not alive.
     pub(crate) fn alive(&self, space: Space, key: &[u8]) -> Option<Head<'_>> {
         let head = self.memory.find(space, hash(space, key), key)?;
         if head.is_alive(self.now()) {
@@ -134,12 +134,13 @@ impl Cache {
         None
     }
 
-    /// True if there was a value. One that is being computed is not written any more: it may be of what was before.
+    /// Deletes a value; returns true if there was one. A value that is being computed is not written any more, because it
+    /// may be made of older data.
     pub fn delete(&self, key: &[u8]) -> Result<bool, Refused> {
         self.remove(Space::Value, key)
     }
 
-    /// No entry that was written with this tag is there any more.
+    /// Deletes a tag, which ends every entry that was written with it.
     pub fn delete_tag(&self, tag: &[u8]) -> Result<bool, Refused> {
         self.remove(Space::Tag, tag)
     }
@@ -149,7 +150,7 @@ impl Cache {
         Ok(self.remove_held(space, key))
     }
 
-    /// Held by the lock.
+    /// Removes an entry. The caller holds the lock.
     pub(crate) fn remove_held(&self, space: Space, key: &[u8]) -> bool {
         self.memory.count(Counter::Deletes, 1);
         if space == Space::Value {
@@ -161,7 +162,7 @@ impl Cache {
         found.is_some()
     }
 
-    /// All values and tags are gone, at one moment, and what is being computed is not written; locks stay.
+    /// Ends all values and tags at one moment, and discards the results of running computations. Locks and sessions stay.
     pub fn clear(&self) -> Result<(), Refused> {
         let _held = self.held()?;
         let epoch = self.memory.next_stamp();

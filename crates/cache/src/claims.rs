@@ -1,4 +1,4 @@
-//! Locks, and who computes which value: entries that one process has, up to a time, with a number that only grows.
+//! Claims: locks and the right to compute a value. One owner has a claim, up to a time, with a token that only grows.
 
 use crate::cache::Cache;
 use crate::entry::{Space, cells_for};
@@ -7,16 +7,16 @@ use crate::operation::{Refused, Write};
 use crate::owner::Owner;
 use crate::recovery::is_key;
 
-/// What became of an attempt to take one.
+/// The result of an attempt to take a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// It is the caller's; no earlier holder had as high a number.
+    /// The caller has the claim. No earlier holder's token was as high as this one.
     Taken(u64),
     Held(Owner),
 }
 
 impl Cache {
-    /// For that many microseconds. What a process had that has ended is taken over; but a lock is not, before its time.
+    /// Takes a claim for `ttl` microseconds. A claim whose process has ended is taken over; a lock only after its time.
     pub fn claim(
         &self,
         space: Space,
@@ -50,7 +50,7 @@ impl Cache {
         Ok(Claim::Taken(mark.stamp))
     }
 
-    /// False if it is not this holder's any more.
+    /// Releases a claim; returns false if the holder of this token has lost it.
     pub fn give_back(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
         let held = self.alive(space, name).filter(|head| head.stamp() == token);
@@ -58,7 +58,7 @@ impl Cache {
         Ok(held.is_some())
     }
 
-    /// The number that its holder has, if it is held: by that owner, or by any.
+    /// Returns the token of the claim if it is held, by this owner or, with `None`, by any.
     pub fn token(
         &self,
         space: Space,
@@ -72,7 +72,7 @@ impl Cache {
             .map(|head| head.stamp()))
     }
 
-    /// For that many microseconds from now. False if it is not this holder's any more.
+    /// Makes a claim expire `ttl` microseconds from now; returns false if the holder of this token has lost it.
     pub fn extend(&self, space: Space, name: &[u8], token: u64, ttl: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
         let held = self.alive(space, name).filter(|head| head.stamp() == token);
@@ -80,14 +80,14 @@ impl Cache {
         Ok(held.is_some())
     }
 
-    /// Has it? As of now.
+    /// Returns whether the holder of this token has the claim now.
     pub fn holds_claim(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
         let head = self.memory.find(space, hash(space, name), name);
         Ok(head.is_some_and(|head| head.stamp() == token && head.is_alive(self.now())))
     }
 
-    /// The same, and the process of its holder has not ended.
+    /// Returns whether the holder of this token has the claim now, and its process has not ended.
     pub fn is_live_claim(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
         let head = self.alive(space, name).filter(|head| head.stamp() == token);

@@ -1,38 +1,38 @@
-//! What happened, counted over all workers.
+//! The counters of the cache, over all workers.
 
 use std::sync::atomic::Ordering;
 
 use crate::geometry::AT_COUNTERS;
 use crate::memory::Memory;
 
-/// What is counted.
+/// An event that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
     Hits,
     Misses,
     Writes,
     Deletes,
-    /// To make room.
+    /// Entries removed to make room.
     Evicted,
-    /// Their time was up.
+    /// Entries removed because they had expired.
     Expired,
-    /// A tag of them was deleted, or the cache cleared.
+    /// Entries removed because one of their tags was deleted, or the cache cleared.
     Invalidated,
-    /// Writes that found no room.
+    /// Writes for which there was no room.
     Refused,
     /// Computations of `remember()`.
     Computed,
-    /// Calls of `remember()` that waited for the computation of another, or took an old value meanwhile.
+    /// Calls of `remember()` that waited for the computation of another caller, or used an old value meanwhile.
     Spared,
-    /// A process died while it held the lock, and what it left was put in order.
+    /// Repairs after a process died while it held the lock.
     Recovered,
-    /// Calls that found the lock taken for seconds.
+    /// Calls that failed because the lock was held for seconds.
     Stuck,
-    /// Sessions that left before their time to make room for others.
+    /// Sessions removed before they expired, to make room for others.
     SessionsEvicted,
-    /// Writes of sessions that found no room.
+    /// Writes of sessions for which there was no room.
     SessionsRefused,
-    /// Sessions that were waited for, because another request had them.
+    /// Sessions that a request had to wait for, because another request had them open.
     SessionsAwaited,
 }
 

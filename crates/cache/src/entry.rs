@@ -1,4 +1,4 @@
-//! An entry: the fields in its first cell.
+//! An entry of the cache: the fields in its first cell.
 
 use std::sync::atomic::Ordering;
 
@@ -9,23 +9,23 @@ use crate::memory::{Cell, Memory};
 pub const MAX_KEY: usize = 1024;
 /// The most tags of one entry.
 pub const MAX_TAGS: usize = 64;
-/// Words of the first cell that are fields.
+/// The number of words in the first cell that are fields.
 pub(crate) const HEAD: usize = 8;
 
-/// What a key is a key of. The same bytes are another key in each.
+/// The kinds of keys. The same bytes are a different key in each space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Space {
     Value = 1,
-    /// Its stamp is the tag's version.
+    /// A tag; its stamp is the tag's version.
     Tag = 2,
     Lock = 3,
-    /// Says which process computes a value.
+    /// The process that computes a value.
     Computation = 4,
-    /// What a visitor's session holds, as PHP's session module writes it.
+    /// The data of a visitor's session, as PHP's session module encodes it.
     Session = 5,
-    /// Says which process has a session open.
+    /// The process that has a session open.
     SessionLock = 6,
-    /// The second tier has no value of this key.
+    /// A key for which the second tier has no value.
     Absence = 7,
 }
 
@@ -37,25 +37,25 @@ impl Space {
             .find(|space| *space as u64 == number)
     }
 
-    /// It is not evicted.
+    /// Returns whether the entry is never evicted.
     pub(crate) fn is_claim(self) -> bool {
         matches!(self, Space::Lock | Space::Computation | Space::SessionLock)
     }
 
-    /// It stays when the cache is cleared.
+    /// Returns whether the entry outlives a new epoch. (`Cache::clear` removes computations itself.)
     pub(crate) fn is_kept(self) -> bool {
         self.is_claim() || self == Space::Session
     }
 }
 
-/// How the bytes of a value are to be read.
+/// The encoding of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A whole number, which is in the first cell.
+    /// An integer, which is in the first cell.
     Int = 0,
-    /// Numbers, strings, arrays of such; see [`describe`](crate::describe).
+    /// Null, booleans, numbers, strings, and arrays of these; see [`describe`](crate::describe).
     Plain = 1,
-    /// As PHP's `serialize()` writes it.
+    /// The output of PHP's `serialize()`.
     Serialized = 2,
 }
 
@@ -74,7 +74,7 @@ impl Form {
 pub(crate) enum Queue {
     Small = 0,
     Main = 1,
-    /// No request but those of its first moment has used it.
+    /// Sessions that were used only within the first moment after their start.
     NewSession = 2,
     Session = 3,
 }
@@ -90,7 +90,7 @@ impl Queue {
     }
 }
 
-/// What is written into the first cell of a new entry.
+/// The fields of a new entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields {
     pub(crate) hash: u64,
@@ -105,13 +105,13 @@ pub(crate) struct Fields {
     pub(crate) queue: Queue,
 }
 
-/// How many cells hold an entry with so much behind its fields.
+/// Returns the number of cells of an entry; `key` and `value` are lengths in bytes.
 pub(crate) fn cells_for(tags: usize, key: usize, value: usize) -> usize {
     let words = tags * 2 + key.div_ceil(8) + value.div_ceil(8);
     1 + words.saturating_sub(CELL - HEAD).div_ceil(CELL - 1)
 }
 
-/// An entry that is in the cache, or is about to be. Only holders of the lock have one.
+/// An entry that is in the cache, or is about to be. Only code that holds the lock has one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Head<'a> {
     pub(crate) memory: &'a Memory,
@@ -131,7 +131,7 @@ impl<'a> Head<'a> {
         self.memory.cell(self.cell)[word].store(value, Ordering::Relaxed);
     }
 
-    /// All fields but the links to other cells.
+    /// Writes all fields except the links to other cells.
     pub(crate) fn write(self, fields: &Fields) {
         let kind = (fields.space as u64) << 32 | (fields.form as u64) << 40;
         self.set(0, low(self.get(0)) | kind | (fields.tags as u64) << 48);
@@ -180,7 +180,7 @@ impl<'a> Head<'a> {
         (self.get(2) >> 32) as usize
     }
 
-    /// Towards the end of its queue that is evicted first.
+    /// Returns the neighbour towards the end of the queue that is evicted first.
     pub(crate) fn older(self) -> Cell {
         self.memory.valid(low(self.get(3)))
     }
@@ -193,17 +193,18 @@ impl<'a> Head<'a> {
         self.set(3, u64::from(older) | u64::from(newer) << 32);
     }
 
-    /// Microseconds of the cache's clock; 0 is never.
+    /// Returns when the entry expires, in microseconds of the cache's clock; 0 is never.
     pub(crate) fn expires(self) -> u64 {
         self.get(4)
     }
 
-    /// From when on it is to be computed again, though it may be used; 0 is never.
+    /// Returns the time from which on the value is to be computed again, although it may still be used; 0 is never.
     pub(crate) fn stale(self) -> u64 {
         self.get(5)
     }
 
-    /// Not all have a time there: of a claim it is when its process started, of a session when it began.
+    /// Sets the word that is `stale` for values. In a claim it is the start of the owner's process, in a session the time of
+    /// its start.
     pub(crate) fn set_stale(self, stale: u64) {
         self.set(5, stale);
     }
@@ -216,7 +217,7 @@ impl<'a> Head<'a> {
         self.get(6)
     }
 
-    /// After the stamp, so that a process that dies in between has changed nothing.
+    /// Sets the number. The new stamp must be stored before, so that a process that dies in between has changed nothing.
     pub(crate) fn set_int(self, value: u64) {
         self.memory.cell(self.cell)[6].store(value, Ordering::Release);
     }
@@ -242,7 +243,7 @@ impl<'a> Head<'a> {
         expires != 0 && expires <= now
     }
 
-    /// Neither expired nor cleared, and no tag of it was deleted.
+    /// Returns whether the entry is neither expired nor cleared, and none of its tags was deleted.
     pub(crate) fn is_alive(self, now: u64) -> bool {
         let is_kept = self.space().is_some_and(Space::is_kept);
         !self.is_expired(now)
@@ -252,7 +253,7 @@ impl<'a> Head<'a> {
             })
     }
 
-    /// Its tags: the cell and the stamp that each had when the entry was written.
+    /// Returns the tags of the entry: the cell and the stamp that each had when the entry was written.
     pub(crate) fn marks(self) -> impl Iterator<Item = (Cell, u64)> + 'a {
         let mut words = self.memory.payload(self.cell);
         (0..self.tags().min(MAX_TAGS)).map(move |_| {

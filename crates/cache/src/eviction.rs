@@ -1,7 +1,8 @@
-//! S3-FIFO: a small queue for what is new, a main one for what was read there, and what was evicted is remembered a while.
+//! Eviction by S3-FIFO: a small queue for new entries, a main queue for entries that were read, and a record of the keys
+//! evicted recently (ghosts).
 //!
-//! Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023. What is written and not read
-//! again leaves by the small queue, a tenth of the memory, and pushes out nothing of what is read.
+//! Yang, Zhang, Qiu, Yue, Rashmi: FIFO queues are all you need for cache eviction, SOSP 2023. An entry that is written and
+//! not read again leaves through the small queue, a tenth of the memory, and evicts no entry that is read.
 
 use std::sync::atomic::Ordering;
 
@@ -9,16 +10,16 @@ use crate::counters::Counter;
 use crate::entry::{Head, Queue, Space};
 use crate::memory::Memory;
 
-/// The small queue's share of the cells.
+/// The small queue's share of the cells: one in this number.
 const SMALL: u64 = 10;
 
 impl Memory {
-    /// Evicts until that many cells are free; false when what is left cannot be evicted.
+    /// Evicts entries until `cells` cells are free; returns false if the rest cannot be evicted.
     pub(crate) fn make_room(&self, cells: usize, now: u64) -> bool {
         if cells > self.geometry.cells {
             return false;
         }
-        // Each entry comes by at most four times: three reads are remembered.
+        // Each entry is considered at most four times, because at most three reads are counted.
         let mut steps = self.entries() * 4 + 16;
         while self.free_cells() < cells {
             if steps == 0 {
@@ -26,7 +27,7 @@ impl Memory {
             }
             steps -= 1;
             if !self.step(now) {
-                // The queues are not what they say.
+                // The queues are inconsistent.
                 self.recover();
                 steps = steps.min(self.entries() * 4);
             }
@@ -34,7 +35,7 @@ impl Memory {
         true
     }
 
-    /// Considers one entry; false if the next one is none.
+    /// Considers one entry for eviction; returns false if the queue's next cell is no entry.
     fn step(&self, now: u64) -> bool {
         let is_full = self.queue_cells(Queue::Small) > self.geometry.cells as u64 / SMALL;
         let (small, main) = (self.oldest(Queue::Small), self.oldest(Queue::Main));
@@ -98,7 +99,8 @@ impl Memory {
         self.geometry.at_ghosts() + ((hash >> 32) as usize & (self.geometry.ghosts - 1))
     }
 
-    /// Where an entry of this key begins: what was evicted a moment ago was evicted too early.
+    /// Returns the queue in which an entry of this key begins. A key that was evicted recently was evicted too early, and
+    /// begins in the main queue.
     pub(crate) fn first_queue(&self, space: Space, hash: u64) -> Queue {
         if space == Space::Session {
             Queue::NewSession
@@ -109,9 +111,9 @@ impl Memory {
         }
     }
 
-    /// It is gone from the first store on.
+    /// Removes an entry, which ends with the first store.
     pub(crate) fn remove(&self, head: Head<'_>) {
-        // A swap: no later store comes before it.
+        // A swap is not reordered with later stores.
         self.stamp(head.cell).swap(0, Ordering::AcqRel);
         self.unlink(head);
         self.dequeue(head);

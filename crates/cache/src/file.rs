@@ -1,4 +1,4 @@
-//! The memory as a file that processes hand on.
+//! The memory of the cache as a file that processes pass on.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,14 +12,15 @@ use crate::cache::Cache;
 use crate::geometry::{AT_CELLS, AT_LOCK, AT_SERVED, AT_STAMP, CELL, Geometry, MAGIC};
 use crate::memory::Memory;
 
-/// Nanoseconds since 1970: more than the stamps that were given until now, of which each took longer than one.
+/// Returns the nanoseconds since 1970. They exceed every stamp of an earlier memory, because giving a stamp takes longer
+/// than a nanosecond.
 fn first_stamp() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(0))
 }
 
 impl Memory {
-    /// A new one of at most that many bytes.
+    /// Creates a memory of at most `bytes` bytes.
     pub(crate) fn create(bytes: u64) -> io::Result<OwnedFd> {
         let geometry = Geometry::of_size(bytes);
         let fd = shm::create_file(c"hearth-cache", geometry.words())?;
@@ -27,7 +28,8 @@ impl Memory {
         shm::create_lock(&mapping, AT_LOCK)?;
         shm::create_lock(&mapping, AT_SERVED)?;
         mapping[AT_CELLS].store(geometry.cells as u64, Ordering::Relaxed);
-        // No earlier memory gave a stamp as high: a copy of its entries is none of ours, and fencing tokens go on growing.
+        // No earlier memory gave a stamp as high. So a copy of an old memory's entry is not current here, and fencing tokens
+        // keep growing.
         mapping[AT_STAMP].store(first_stamp(), Ordering::Relaxed);
         mapping[0].store(MAGIC, Ordering::Release);
         Ok(fd)
@@ -56,7 +58,7 @@ fn monotonic() -> u64 {
 }
 
 impl Cache {
-    /// Memory for one of `bytes` bytes; [`Cache::map`] it in every process.
+    /// Creates the memory of a cache, in at most `bytes` bytes; each process maps it with [`Cache::map`].
     pub fn create(bytes: u64) -> io::Result<OwnedFd> {
         Memory::create(bytes)
     }
@@ -68,12 +70,13 @@ impl Cache {
         })
     }
 
-    /// This thread serves it: see [`Cache::is_served`]. False: another one does.
+    /// Marks this thread as the cache's server: see [`Cache::is_served`]. Returns false if another thread is.
     pub fn serve(&'static self) -> bool {
         shm::hold_for_life(&self.memory.mapping, AT_SERVED)
     }
 
-    /// Does the thread that serves it still live? A process that is no child of the server asks before it uses it.
+    /// Returns whether the thread lives that called [`Cache::serve`]. A process that is no child of the server checks this
+    /// before each use.
     #[inline]
     pub fn is_served(&self) -> bool {
         shm::is_held(&self.memory.mapping, AT_SERVED)

@@ -1,33 +1,33 @@
-//! Where in the memory what is: header, ghosts, buckets, stamps, marks, cells.
+//! The layout of the memory: header, ghosts, buckets, stamps with marks, cells.
 
 use shm::LOCK_WORDS;
 
-/// Words of a cell.
+/// The number of words of a cell.
 pub(crate) const CELL: usize = 32;
-/// The smallest size in bytes that makes sense.
+/// The smallest useful size in bytes.
 pub const MIN_SIZE: u64 = 256 * 1024;
-/// Four billion cells are more than any memory.
+/// The most cells: four billion are more than any memory has.
 const MAX_CELLS: usize = u32::MAX as usize - 2;
 
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x04\x00");
 
 pub(crate) const AT_CELLS: usize = 1;
-/// The stamp given last.
+/// The position of the last stamp that was used.
 pub(crate) const AT_STAMP: usize = 2;
-/// Values with this stamp or a lower one have been cleared.
+/// The position of the epoch: values with this stamp or a lower one have been cleared.
 pub(crate) const AT_EPOCH: usize = 3;
 pub(crate) const AT_LOCK: usize = 8;
 pub(crate) const AT_LISTS: usize = AT_LOCK + LOCK_WORDS;
 pub(crate) const AT_COUNTERS: usize = 32;
-/// A lock that the server's process holds while it lives.
+/// The position of a lock that the server's process holds while it lives.
 pub(crate) const AT_SERVED: usize = 48;
-/// How many sessions there are.
+/// The position of the number of sessions.
 pub(crate) const AT_SESSIONS: usize = 56;
-/// Is there a second tier, and does it answer? See [`Tier`](crate::Tier).
+/// The position of the state of the second tier, see [`Tier`](crate::Tier).
 pub(crate) const AT_TIER: usize = 57;
 pub(crate) const HEADER: usize = 64;
 
-/// How the words are divided; follows from the number of cells alone.
+/// The layout of the words, which follows from the number of cells alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) cells: usize,
@@ -45,7 +45,7 @@ impl Geometry {
         }
     }
 
-    /// The most cells that fit in that many bytes.
+    /// Returns the layout with the most cells that fit in `bytes` bytes.
     pub(crate) fn of_size(bytes: u64) -> Geometry {
         let words = usize::try_from(bytes.max(MIN_SIZE) / 8).unwrap_or(usize::MAX);
         let mut cells = (words / CELL).min(MAX_CELLS);
@@ -67,7 +67,7 @@ impl Geometry {
         self.at_ghosts() + self.ghosts
     }
 
-    /// Two words for each cell: its stamp and its mark. Cells are numbered from 1.
+    /// Returns the position of the table with two words for each cell: its stamp and its mark. Cells are numbered from 1.
     pub(crate) fn at_stamps(&self) -> usize {
         self.at_buckets() + self.buckets
     }

@@ -1,9 +1,9 @@
-//! From a key to its entry: buckets of chains through the entries themselves.
+//! The index from keys to entries: buckets with chains through the entries themselves.
 
 use crate::entry::{Head, Space};
 use crate::memory::{Cell, Memory};
 
-/// FNV-1a over words, finished so that all bits count; another one for each space.
+/// Hashes a key: FNV-1a over words, with a finish that makes all bits count, and with a different seed for each space.
 pub(crate) fn hash(space: Space, key: &[u8]) -> u64 {
     let seed = 0xcbf2_9ce4_8422_2325 ^ space as u64 ^ (key.len() as u64) << 8;
     let hash = key.chunks(8).fold(seed, |hash, chunk| {
@@ -21,7 +21,7 @@ impl Memory {
         self.geometry.at_buckets() + (hash as usize & (self.geometry.buckets - 1))
     }
 
-    /// The entry of this key, dead or alive.
+    /// Returns the entry of this key, whether it is alive or not.
     pub(crate) fn find(&self, space: Space, hash: u64, key: &[u8]) -> Option<Head<'_>> {
         let mut cell = self.valid(self.get(self.bucket(hash)));
         for _ in 0..self.geometry.cells {

@@ -1,6 +1,6 @@
 //! Copies, tags, numbers, locks and computations, in many orders of the accesses to the shared words.
 //!
-//! shuttle runs the threads of a model one at a time and chooses after each access which goes on.
+//! shuttle runs the threads of a model one at a time and chooses after each access which one continues.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::memory::Memory;
 use crate::words::Mapping;
 use crate::{Cache, Claim, Condition, Owner, Space, Stored, Write};
 
-/// Schedules for each model: as many by chance, and as many with a few preemptions at places that are chosen (PCT).
+/// The number of schedules per model: as many random ones, and as many with a few preemptions at chosen places (PCT).
 const SCHEDULES: usize = 400;
 const PREEMPTIONS: usize = 3;
 const LONG: u64 = 1_000_000;
 
-/// Of 16 cells.
+/// Makes a cache of 16 cells.
 fn cache() -> Arc<Cache> {
     let geometry = Geometry::of_cells(16);
     let memory = Memory::of(Mapping::new(geometry.words()), geometry);
@@ -41,7 +41,7 @@ fn explore(model: impl Fn(Arc<Cache>) + Send + Sync + 'static) {
     run(Box::new(PctScheduler::new(PREEMPTIONS, SCHEDULES)));
 }
 
-/// Two threads do this, and both have ended.
+/// Runs `work` in two threads, and waits for both.
 fn twice(cache: &Arc<Cache>, work: impl Fn(&Cache) + Send + Sync + 'static) {
     let work = Arc::new(work);
     let threads = [(); 2].map(|()| {

@@ -1,12 +1,12 @@
 //! The cache that all workers share: entries in shared memory, evicted by S3-FIFO when it is full.
 //!
-//! Memory is divided into cells of one size, and an entry is a chain of them, so nothing fragments. Writers and readers
-//! that copy a value hold one lock, which survives the death of its holder. A reader that has a copy holds none: each entry
-//! has a **stamp**, a number that is never given twice, and a copy is good for as long as the stamp is what it was.
+//! Memory is divided into cells of one size, and an entry is a chain of them, so nothing fragments. Writers, and readers
+//! that copy a value, hold one lock, which survives the death of its holder. A reader that has a copy takes no lock: each
+//! entry has a **stamp**, a number that is never used twice, and a copy is valid for as long as the stamp is unchanged.
 //!
-//! The stamps alone say what is in the cache: an entry is there from the store of its stamp to the store of a 0, and its
-//! cells are written before and freed after. All else (index, queues, free cells) is derived, and is made again after a
-//! process died while it held the lock. So a process killed at any moment leaves the old value or the new one.
+//! The stamps alone define the content of the cache: an entry exists from the store of its stamp to the store of a 0, and
+//! its cells are written before and freed after. Everything else (index, queues, free cells) is derived, and is rebuilt
+//! after a process died while it held the lock. So a process killed at any moment leaves the old value or the new one.
 #![forbid(unsafe_code)]
 // The feature is for the tests alone.
 #![cfg_attr(feature = "model", allow(dead_code))]

@@ -1,4 +1,4 @@
-//! Free cells, and the queues that entries wait in for their eviction.
+//! The free cells, and the queues in which entries wait for their eviction.
 
 use crate::entry::{Head, Queue};
 use crate::geometry::{AT_LISTS, AT_SESSIONS};
@@ -6,10 +6,10 @@ use crate::memory::{Cell, Memory};
 
 const FREE: usize = AT_LISTS;
 const FREE_COUNT: usize = AT_LISTS + 1;
-/// Cells up to here have been used once; those behind were never touched.
+/// The cells up to this one have been used; those behind were never touched.
 const TOUCHED: usize = AT_LISTS + 2;
 const ENTRIES: usize = AT_LISTS + 3;
-/// Newest, oldest, cells; for each queue.
+/// Three words for each queue: the newest entry, the oldest entry, the number of cells.
 const QUEUES: usize = AT_LISTS + 4;
 
 impl Memory {
@@ -32,7 +32,7 @@ impl Memory {
         self.set(AT_SESSIONS, 0);
     }
 
-    /// All cells up to this one are in use or in the list.
+    /// Sets the cell up to which all cells are in use or in the list of free cells.
     pub(crate) fn set_touched(&self, cell: Cell) {
         self.set(TOUCHED, u64::from(cell));
     }
@@ -58,7 +58,7 @@ impl Memory {
         (touched + 1) as Cell
     }
 
-    /// A chain of `count` cells, of which there are enough.
+    /// Allocates a chain of `count` cells. The caller has made room for them.
     pub(crate) fn allocate(&self, count: usize) -> Option<Cell> {
         let first = self.pop_free();
         let mut last = first;
@@ -90,13 +90,13 @@ impl Memory {
         QUEUES + 3 * queue as usize
     }
 
-    /// The next to be considered for eviction.
+    /// Returns the entry that is considered for eviction next.
     pub(crate) fn oldest(&self, queue: Queue) -> Cell {
         self.valid(self.get(Self::newest(queue) + 1))
     }
 
-    /// The entries in it, from the oldest; each may be removed when it has come. No more than there can be, should the queue be a
-    /// circle.
+    /// Returns the entries of a queue, from the oldest on. Each may be removed once the iterator has returned it. There are
+    /// no more than the memory has cells, so that a damaged queue that is a circle ends.
     pub(crate) fn queued(&self, queue: Queue) -> impl Iterator<Item = Head<'_>> {
         let mut cell = self.oldest(queue);
         let next = std::iter::from_fn(move || {
@@ -107,7 +107,7 @@ impl Memory {
         next.take(self.geometry.cells)
     }
 
-    /// Of all entries in it.
+    /// Returns the number of cells of all entries in a queue.
     pub(crate) fn queue_cells(&self, queue: Queue) -> u64 {
         self.get(Self::newest(queue) + 2)
     }

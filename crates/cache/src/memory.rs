@@ -1,4 +1,4 @@
-//! The memory as numbers with names. Any number that is read there may be wrong, so none leads out of it.
+//! The memory as words with names. Any word may contain a wrong number, so no access follows one outside of the memory.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ pub(crate) type Cell = u32;
 pub(crate) struct Memory {
     pub(crate) mapping: Mapping,
     pub(crate) geometry: Geometry,
-    /// As the geometry says.
+    /// Positions from the geometry.
     at_stamps: usize,
     at_cells: usize,
 }
@@ -31,7 +31,7 @@ impl Memory {
         &self.mapping[at]
     }
 
-    /// A number that only holders of the lock touch.
+    /// Reads a word that only holders of the lock access.
     pub(crate) fn get(&self, at: usize) -> u64 {
         self.mapping[at].load(Ordering::Relaxed)
     }
@@ -40,7 +40,7 @@ impl Memory {
         self.mapping[at].store(value, Ordering::Relaxed);
     }
 
-    /// A number of a cell that is one; anything else is none.
+    /// Returns the number as that of a cell, or 0 if there is no such cell.
     pub(crate) fn valid(&self, cell: u64) -> Cell {
         if cell <= self.geometry.cells as u64 {
             cell as Cell
@@ -54,7 +54,7 @@ impl Memory {
         &self.mapping[self.at_stamps + 2 * cell as usize]
     }
 
-    /// How often it was read since it was last considered for eviction, up to 3.
+    /// Returns the number of reads since the entry was last considered for eviction, up to 3.
     #[inline]
     pub(crate) fn mark(&self, cell: Cell) -> &AtomicU64 {
         &self.mapping[self.at_stamps + 2 * cell as usize + 1]
@@ -66,7 +66,7 @@ impl Memory {
         &self.mapping[at..at + CELL]
     }
 
-    /// One that was never given before. Held by the lock.
+    /// Returns a stamp that was never used before. The caller holds the lock.
     pub(crate) fn next_stamp(&self) -> u64 {
         self.mapping[AT_STAMP].fetch_add(1, Ordering::Relaxed) + 1
     }

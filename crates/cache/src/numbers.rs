@@ -1,4 +1,4 @@
-//! Numbers, which change in place.
+//! Integers, which are changed in place.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use crate::operation::{Refused, Write};
 use crate::recovery::is_key;
 
 impl Cache {
-    /// Adds to a number; where there is none, `write` says what else is written with it.
+    /// Adds to an integer. If there is none, it is created with the options of `write`.
     pub fn increment(&self, by: i64, write: &Write<'_>) -> Result<i64, Refused> {
         if !is_key(Space::Value, write.key) || write.tags.len() > MAX_TAGS {
             return Err(Refused::Key);
@@ -41,14 +41,15 @@ impl Cache {
     }
 
     fn change(&self, head: Head<'_>, number: i64) {
-        // The stamp first: a copy of the number before is none from here on, whenever this process dies.
+        // The stamp changes first: from here on no copy of the old number is current, whenever this process dies.
         self.memory
             .stamp(head.cell)
             .swap(self.memory.next_stamp(), Ordering::AcqRel);
         head.set_int(number.cast_unsigned());
     }
 
-    /// Held by the lock. Writes a number over a number, where nothing else of the entry changes.
+    /// Writes an integer over an integer in place, if nothing else of the entry changes; returns whether it did. The caller
+    /// holds the lock.
     pub(crate) fn replaces_number(&self, write: &Write<'_>) -> bool {
         let is_plain = write.form == Form::Int
             && (write.ttl, write.fresh) == (0, 0)

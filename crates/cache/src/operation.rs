@@ -1,8 +1,8 @@
-//! What is asked of the cache, and what comes of it.
+//! The operations on the cache, and their results.
 
 use crate::entry::Form;
 
-/// An entry or a tag as it was: it is as long as the stamp of that cell is this one.
+/// An entry or a tag as it was read: it is current for as long as the cell has this stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Mark {
@@ -13,17 +13,17 @@ pub struct Mark {
 /// An entry that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its own first, then those of its tags.
+    /// The entry's own mark, then those of its tags.
     pub marks: Vec<Mark>,
     pub form: Form,
     pub int: i64,
-    /// Microseconds of the cache's clock, 0 for never.
+    /// When the entry expires, in microseconds of the cache's clock; 0 for never.
     pub expires: u64,
-    /// Another value is to be computed from then on; 0 for never.
+    /// The time from which on another value is to be computed, in microseconds of the cache's clock; 0 for never.
     pub stale: u64,
 }
 
-/// When a write is done.
+/// The condition of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition<'a> {
     Always,
@@ -35,25 +35,25 @@ pub enum Condition<'a> {
     Claimed(u64),
 }
 
-/// What is to be written.
+/// A value and how it is written.
 #[derive(Debug, Clone, Copy)]
 pub struct Write<'a> {
     pub key: &'a [u8],
     pub form: Form,
     pub int: i64,
     pub bytes: &'a [u8],
-    /// Microseconds from now, 0 for ever.
+    /// Microseconds until the entry expires; 0 for never.
     pub ttl: u64,
-    /// Microseconds from now until another value is to be computed, 0 for never.
+    /// Microseconds until another value is to be computed; 0 for never.
     pub fresh: u64,
     pub tags: &'a [&'a [u8]],
-    /// In place of tags: what [`Cache::tags`] gave. One that was deleted since ends the entry at once.
+    /// Marks from [`Cache::tags`], in place of tags. If a tag was deleted since, the entry is not alive.
     pub marks: &'a [Mark],
     pub condition: Condition<'a>,
 }
 
 impl<'a> Write<'a> {
-    /// Without a condition, for ever, without tags.
+    /// Makes a write of a plain value, without condition, expiry and tags.
     pub fn plain(key: &'a [u8], bytes: &'a [u8]) -> Self {
         Write {
             key,
@@ -68,7 +68,7 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// The same, of a whole number.
+    /// Makes a write of an integer, without condition, expiry and tags.
     pub fn int(key: &'a [u8], int: i64) -> Self {
         Write {
             form: Form::Int,
@@ -77,7 +77,7 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// How many bytes the value takes beside its entry.
+    /// Returns the bytes of the value behind the fields.
     pub(crate) fn length(&self) -> usize {
         if self.form == Form::Int {
             0
@@ -87,7 +87,7 @@ impl<'a> Write<'a> {
     }
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
     Yes,
@@ -98,22 +98,22 @@ pub enum Stored {
 /// Why an operation was not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// It takes more than one entry may, in bytes.
+    /// The entry takes more than the `most` bytes that one may have.
     TooLarge { most: usize },
-    /// There is no room, and nothing that may be evicted.
+    /// There is no room, and no entry that may be evicted.
     Full,
-    /// Another process holds the lock for seconds.
+    /// Another process has held the lock for seconds.
     Stuck,
-    /// What is there is no whole number.
+    /// The value is no integer.
     NotInt,
-    /// PHP's int cannot hold the sum.
+    /// The sum exceeds PHP's int.
     Overflow,
     /// The key is empty or too long, or there are too many tags.
     Key,
     /// The lock of the session is not the caller's.
     NotHeld,
-    /// Only the second tier could say, and it does not answer.
+    /// Only the second tier could answer, and it does not respond.
     Away,
-    /// The second tier answers, and does not do it.
+    /// The second tier responds, but rejects the operation.
     Denied,
 }

@@ -1,4 +1,5 @@
-//! Who holds a claim: a task of a process. The number of a process may become another's, so its start belongs to it.
+//! The owner of a claim: a task of a process. A process id may be reused, so the owner has the start time of the process
+//! too.
 
 use std::cell::Cell;
 
@@ -9,7 +10,7 @@ use rustix::process::{Pid, test_kill_process};
 use crate::entry::Space;
 use crate::index::hash;
 
-/// In place of the start of a process: the owner is a name.
+/// The value of `started` for an owner that is a name.
 const NAMED: u64 = u64::MAX;
 
 /// A task of a process, or a name.
@@ -17,17 +18,17 @@ const NAMED: u64 = u64::MAX;
 pub struct Owner {
     pub process: u32,
     pub task: u32,
-    /// When the process started, in ticks since the machine did; 0: not known.
+    /// When the process started, in clock ticks since the machine's boot; 0 if unknown.
     pub started: u64,
 }
 
 thread_local! {
-    /// Number and start of this process; a fork is another one.
+    /// The id and the start time of this process. After a fork the id differs.
     static OWN: Cell<(u32, u64)> = const { Cell::new((0, 0)) };
 }
 
 impl Owner {
-    /// That task of this process.
+    /// Returns the owner for a task of this process.
     pub fn here(task: u32) -> Owner {
         let process = std::process::id();
         if OWN.get().0 != process {
@@ -41,7 +42,7 @@ impl Owner {
         }
     }
 
-    /// A name, which any process may know: so it never ends.
+    /// Returns the owner for a name. Any process may use the name, so the owner never ends.
     pub fn named(name: &[u8]) -> Owner {
         let hash = hash(Space::Lock, name);
         Owner {
@@ -51,7 +52,7 @@ impl Owner {
         }
     }
 
-    /// The process in the upper half, the task in the lower.
+    /// Returns the process id in the upper half and the task in the lower half.
     pub(crate) fn number(self) -> u64 {
         u64::from(self.process) << 32 | u64::from(self.task)
     }
@@ -64,7 +65,7 @@ impl Owner {
         }
     }
 
-    /// The process has: there is none of that number, or it is another one.
+    /// Returns whether the process has ended: its id is unused, or belongs to another process.
     pub(crate) fn has_ended(self) -> bool {
         let pid = i32::try_from(self.process).ok().and_then(Pid::from_raw);
         if pid.is_none_or(|pid| test_kill_process(pid) == Err(Errno::SRCH)) {
@@ -75,10 +76,11 @@ impl Owner {
     }
 }
 
-/// What the kernel tells of a process. The calls go past the C library: the holder of a lock must not be left in them.
+/// The state of a process in the kernel. It is read by raw system calls, because the task must not be suspended in a hooked
+/// libc function while it holds the lock.
 struct Life {
     started: u64,
-    /// It has ended, and its parent has not looked yet.
+    /// Whether the process has ended, and its parent has not waited for it yet.
     is_over: bool,
 }
 
@@ -91,7 +93,7 @@ impl Life {
         Life::parse(std::str::from_utf8(&text[..length]).ok()?)
     }
 
-    /// The name, in parentheses, may contain anything; see proc_pid_stat(5).
+    /// Parses `/proc/PID/stat`. The name, in parentheses, may contain anything; see proc_pid_stat(5).
     fn parse(text: &str) -> Option<Life> {
         let mut fields = text.rsplit_once(')')?.1.split_whitespace();
         let state = fields.next()?;

@@ -1,4 +1,4 @@
-//! What stands behind an entry's fields, over all its cells: tags, key, value, each from a new word on.
+//! The payload of an entry, behind its fields and over all its cells: tags, key and value, each beginning at a new word.
 
 use std::sync::atomic::Ordering;
 
@@ -6,18 +6,18 @@ use crate::entry::{HEAD, Head};
 use crate::memory::{Cell, Memory};
 use crate::words::AtomicU64;
 
-/// The words of a chain from its first cell's fields on. It ends at the chain's end, and where the chain leads nowhere.
+/// The payload words of a chain. They end with the chain, or where a link is invalid.
 #[derive(Debug, Clone)]
 pub(crate) struct Words<'a> {
     memory: &'a Memory,
     rest: &'a [AtomicU64],
     next: Cell,
-    /// Cells of a chain that may still come, so that a circle ends.
+    /// Cells of the chain that may still follow, so that a circle ends.
     left: usize,
 }
 
 impl<'a> Words<'a> {
-    /// What is left of this cell, or the whole next one.
+    /// Returns the rest of the current cell, or the whole next one.
     fn run(&mut self) -> Option<&'a [AtomicU64]> {
         if self.rest.is_empty() {
             if self.next == 0 || self.left == 0 {
@@ -74,7 +74,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Appends that many bytes; fewer where the chain ends before.
+    /// Appends `length` bytes; fewer if the chain ends before.
     pub(crate) fn take_bytes(&mut self, length: usize, into: &mut Vec<u8>) {
         let start = into.len();
         let mut words = length.div_ceil(8);
@@ -132,7 +132,7 @@ impl Memory {
         })
     }
 
-    /// The value's bytes, after what is in `into`.
+    /// Appends the bytes of the value to `into`.
     pub(crate) fn value(&self, head: Head<'_>, into: &mut Vec<u8>) {
         let mut words = self.payload(head.cell);
         words.skip(head.tags() * 2 + head.key_length().div_ceil(8));

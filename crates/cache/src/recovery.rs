@@ -1,4 +1,5 @@
-//! After a process died while it held the lock, and where numbers cannot be right: all but the entries is made again.
+//! Recovery after a process died while it held the lock, or where derived data is inconsistent: everything but the entries
+//! is rebuilt.
 
 use std::sync::atomic::Ordering;
 
@@ -9,14 +10,14 @@ use crate::index::hash;
 use crate::memory::{Cell, Memory};
 
 impl Memory {
-    /// Keeps each entry that is whole, and frees everything else. Interrupted, it can be done again.
+    /// Keeps each entry that is complete, and frees everything else. An interrupted recovery can be repeated.
     pub(crate) fn recover(&self) {
         let mut used = vec![false; self.geometry.cells + 1];
         let mut heads: Vec<(u64, Cell)> = (1..=self.geometry.cells as Cell)
             .map(|cell| (self.stamp(cell).load(Ordering::Relaxed), cell))
             .filter(|(stamp, _)| *stamp != 0)
             .collect();
-        // The newest first: of two with one key, the older one was about to be freed.
+        // The newest come first: of two entries with one key, the older one was about to be freed.
         heads.sort_unstable_by(|a, b| b.cmp(a));
         self.reset_index();
         self.reset_lists();
@@ -57,7 +58,7 @@ impl Memory {
         true
     }
 
-    /// Its lengths agree, and its cells are no others'.
+    /// Returns whether the entry's lengths are consistent, and its cells belong to no other entry.
     fn is_whole(&self, head: Head<'_>, used: &[bool]) -> bool {
         let (tags, key, value) = (head.tags(), head.key_length(), head.value_length());
         if tags > MAX_TAGS
@@ -87,7 +88,7 @@ impl Memory {
     }
 }
 
-/// A key of this space could be written.
+/// Returns whether an entry of this space may have this key.
 pub(crate) fn is_key(space: Space, key: &[u8]) -> bool {
     key.len() <= MAX_KEY && (!key.is_empty() || space == Space::Tag)
 }

@@ -1,4 +1,4 @@
-//! What is in the cache, for operators.
+//! Statistics of the cache, for operators.
 
 use std::sync::atomic::Ordering;
 
@@ -8,13 +8,13 @@ use crate::entry::{Form, Queue, Space};
 use crate::geometry::CELL;
 use crate::operation::Refused;
 
-/// Of the whole cache.
+/// Statistics of the whole cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
     /// Bytes for entries.
     pub size: u64,
     pub used: u64,
-    /// Values, tags, locks, computations, and what a second tier is known not to have.
+    /// The number of values, tags, locks, computations, and keys that the second tier is known not to have.
     pub entries: u64,
     pub hits: u64,
     pub misses: u64,
@@ -29,7 +29,7 @@ pub struct Stats {
     pub recovered: u64,
     pub stuck: u64,
     pub sessions: u64,
-    /// Bytes of `used`.
+    /// Bytes of sessions, a part of `used`.
     pub sessions_used: u64,
     pub sessions_evicted: u64,
     pub sessions_refused: u64,
@@ -37,7 +37,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// All of them, by their names.
+    /// Returns all statistics with their names.
     #[must_use]
     pub fn figures(&self) -> [(&'static str, u64); 20] {
         [
@@ -65,13 +65,13 @@ impl Stats {
     }
 }
 
-/// One value.
+/// A value in the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub key: Vec<u8>,
-    /// Bytes of the cache that it takes.
+    /// Bytes of the cache that the entry takes.
     pub size: usize,
-    /// Since it was last considered for eviction; 3 stands for more too.
+    /// Reads since the entry was last considered for eviction; 3 means three or more.
     pub reads: u64,
     /// Microseconds until it expires.
     pub left: Option<u64>,
@@ -79,7 +79,7 @@ pub struct Entry {
 }
 
 impl Cache {
-    /// As of now; counters of several moments may be mixed.
+    /// Returns the current statistics; the counters may be from slightly different moments.
     pub fn stats(&self) -> Stats {
         let memory = &self.memory;
         let counted = |counter| memory.counted(counter);
@@ -109,7 +109,7 @@ impl Cache {
         }
     }
 
-    /// All values, the largest first, `most` of them.
+    /// Returns the `most` largest values, the largest first.
     pub fn largest_entries(&self, most: usize) -> Result<Vec<Entry>, Refused> {
         let held = self.held()?;
         let mut heads = Vec::new();

@@ -1,8 +1,9 @@
-//! Sessions and their locks: entries that make no room for others, and give way only to other sessions.
+//! Sessions and their locks: entries that values of the cache do not evict, and that give way only to other sessions.
 //!
-//! They have two queues of their own: those that no later request has used yet, as crawlers leave them, and those that one has.
-//! Where sessions take their half of the memory, what has expired leaves, then the oldest of the first queue. A visitor's
-//! session never leaves before its time: a new one is refused then.
+//! Sessions have two queues of their own: sessions that no later request has used yet, such as those of crawlers, and
+//! sessions that a later request has used. Where sessions exceed their half of the memory, expired ones are removed, then
+//! the oldest of the first queue. A session of the second queue is never removed before it expires: a new session is refused
+//! then.
 
 use std::sync::atomic::Ordering;
 
@@ -15,13 +16,13 @@ use crate::operation::{Refused, Write};
 use crate::owner::Owner;
 use crate::recovery::is_key;
 
-/// A read that long after its start shows that the visitor came back, in microseconds.
+/// Microseconds after a session's start from which on a read shows that the visitor came back.
 const RETURNS_AFTER: u64 = 1_000_000;
-/// How many expired sessions of each queue a write removes at most.
+/// The most expired sessions of each queue that one write removes.
 const SWEPT: usize = 2;
 const QUEUES: [Queue; 2] = [Queue::NewSession, Queue::Session];
 
-/// The lock that was taken on a session: each operation on it is done only while it is held.
+/// The lock of a session; each operation on the session is done only while the lock is held.
 #[derive(Debug, Clone, Copy)]
 pub struct Locked<'a> {
     pub key: &'a [u8],
@@ -29,7 +30,7 @@ pub struct Locked<'a> {
 }
 
 impl Cache {
-    /// The lock of a session. It has no time: it ends with the process of its owner, or is given back.
+    /// Takes the lock of a session. The lock does not expire: it ends when it is released, or with the process of its owner.
     pub fn lock_session(&self, key: &[u8], owner: Owner) -> Result<Claim, Refused> {
         self.claim(Space::SessionLock, key, owner, u64::MAX)
     }
@@ -43,7 +44,7 @@ impl Cache {
         Ok(self.alive(Space::Session, key).is_some())
     }
 
-    /// Its data. False: there was none, and an empty one was made, for `ttl` microseconds.
+    /// Reads the data of a session. Returns false if there was none; then an empty one is made, for `ttl` microseconds.
     pub fn read_session(
         &self,
         session: Locked<'_>,
@@ -58,7 +59,7 @@ impl Cache {
             return Ok(false);
         };
         self.memory.value(head, into);
-        // When it began stands where values say from when on they are stale.
+        // A session keeps the time of its start in the field in which a value keeps the time from which on it is stale.
         if head.queue() == Queue::NewSession && self.now() >= head.stale() + RETURNS_AFTER {
             self.memory.dequeue(head);
             self.memory.enqueue(head, Queue::Session);
@@ -66,7 +67,8 @@ impl Cache {
         Ok(true)
     }
 
-    /// For that many microseconds from now. The number of sessions that left before their time to make room.
+    /// Writes a session, which expires `ttl` microseconds from now. Returns the number of sessions that were removed before
+    /// they expired, to make room.
     pub fn write_session(
         &self,
         session: Locked<'_>,
@@ -78,7 +80,7 @@ impl Cache {
         self.put_session(session.key, data, ttl)
     }
 
-    /// The same data for that many microseconds from now; false where there is none.
+    /// Makes a session expire `ttl` microseconds from now; returns false if there is none.
     pub fn touch_session(&self, session: Locked<'_>, ttl: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
         self.require(session)?;
@@ -91,7 +93,7 @@ impl Cache {
         Ok(found.is_some())
     }
 
-    /// Also where another owner has its lock.
+    /// Removes a session, also while another owner holds its lock.
     pub fn destroy_session(&self, key: &[u8]) -> Result<bool, Refused> {
         let _held = self.held()?;
         let found = self.alive(Space::Session, key);
@@ -99,12 +101,12 @@ impl Cache {
         Ok(found.is_some())
     }
 
-    /// Removes all that have expired; how many.
+    /// Removes all expired sessions; returns their number.
     pub fn collect_sessions(&self) -> Result<u64, Refused> {
         self.remove_sessions(|head| !head.is_alive(self.now()))
     }
 
-    /// All of them, of every visitor; how many.
+    /// Removes all sessions; returns their number.
     pub fn end_sessions(&self) -> Result<u64, Refused> {
         self.remove_sessions(|_| true)
     }
@@ -152,12 +154,12 @@ impl Cache {
         Ok(evicted)
     }
 
-    /// Half of the memory: the cache keeps the rest.
+    /// Returns the most cells of all sessions: half of the memory, because the cache keeps the rest.
     fn most_session_cells(&self) -> usize {
         self.memory.geometry.cells / 2
     }
 
-    /// `old` is about to be replaced, and stays until then.
+    /// Makes room for a session of `cells` cells. `old` is the entry that it will replace, and stays until then.
     fn make_session_room(&self, cells: usize, old: Option<Head<'_>>) -> Result<u64, Refused> {
         let memory = &self.memory;
         let mut evicted = 0;

@@ -1,4 +1,4 @@
-//! The memory as the first of two tiers: what it says of the second one, and what is done here on its behalf.
+//! The memory as the first of two tiers: the state of the second tier, and the changes made here on its behalf.
 
 use std::sync::atomic::Ordering;
 
@@ -10,14 +10,14 @@ use crate::index::hash;
 use crate::operation::{Mark, Refused, Write};
 use crate::recovery::is_key;
 
-/// The second tier, which several machines share.
+/// The state of the second tier, which several machines share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// There is none: this memory is the cache.
+    /// There is no second tier: this memory is the cache.
     None = 0,
-    /// It does not answer, so this memory is the cache for now.
+    /// The second tier does not respond, so this memory is the cache for now.
     Away = 1,
-    /// It is the cache, and what is here are copies of it.
+    /// The second tier is the cache; this memory has copies of its entries.
     There = 2,
 }
 
@@ -37,7 +37,7 @@ impl Cache {
             .store(tier as u64, Ordering::Release);
     }
 
-    /// All values and tags are gone, without the lock, so also where its holder is stopped. Computations stay.
+    /// Ends all values and tags without the lock, so also while its holder is stopped. Computations stay.
     fn end_all(&self) {
         let epoch = self.memory.next_stamp();
         self.memory
@@ -45,12 +45,13 @@ impl Cache {
             .fetch_max(epoch, Ordering::AcqRel);
     }
 
-    /// The value of this key has changed in the second tier; without the lock, if its holder is stopped, all are gone.
+    /// Removes a value that has changed in the second tier. If the lock's holder is stopped, all values and tags end
+    /// instead.
     pub fn forget(&self, key: &[u8]) {
         self.forget_in(Space::Value, key);
     }
 
-    /// A tag was deleted in the second tier.
+    /// Removes a tag that was deleted in the second tier.
     pub fn forget_tag(&self, tag: &[u8]) {
         self.forget_in(Space::Tag, tag);
     }
@@ -68,8 +69,9 @@ impl Cache {
         }
     }
 
-    /// The second tier has no value of this key: [`Known::Absent`](crate::Known) until it is written or forgotten here. An entry like
-    /// others, so reads of absent keys, however many, push out nothing that is read.
+    /// Notes that the second tier has no value for this key: reads return [`Known::Absent`](crate::Known) until the key is
+    /// written or forgotten here. The note is an entry like others, so that reads of any number of absent keys evict no
+    /// entry that is read.
     pub fn note_absent(&self, key: &[u8]) -> Result<(), Refused> {
         if !is_key(Space::Absence, key) {
             return Err(Refused::Key);
@@ -85,7 +87,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Held by the lock.
+    /// Removes the note that a key is absent. The caller holds the lock.
     pub(crate) fn forget_absence(&self, key: &[u8]) {
         if self.tier() == Tier::None {
             return;
@@ -98,14 +100,14 @@ impl Cache {
         }
     }
 
-    /// All values and tags have changed in the second tier, or may have.
+    /// Ends all values and tags, because they have changed in the second tier, or may have.
     pub fn forget_all(&self) {
         if self.clear().is_err() {
             self.end_all();
         }
     }
 
-    /// The names and versions of these tags, if each still is what it was.
+    /// Returns the names and versions of these tags, if all of them are still current.
     pub fn versions(&self, marks: &[Mark]) -> Option<Vec<(Vec<u8>, i64)>> {
         let _held = self.held().ok()?;
         let tags = marks.iter().map(|mark| {

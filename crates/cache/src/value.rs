@@ -1,14 +1,15 @@
-//! The bytes of a plain value, which C code writes and reads (`php-sys/csrc/cache/encode.c`, `decode.c`), as text.
+//! The encoding of a plain value, and its conversion to text. C code writes and reads it (`php-sys/csrc/cache/encode.c`,
+//! `decode.c`).
 //!
-//! A byte says what follows: 0 null, 1 false, 2 true, 3 a whole number (8 bytes), 4 a fraction (8 bytes), 5 a string (its length
-//! in 4 bytes, then it), 6 a list (the number of its elements in 4 bytes, then they), 7 an array (the same, each element after
-//! its key, which is a 3 or a 5). All numbers begin with their lowest byte.
+//! The first byte is the type: 0 null, 1 false, 2 true, 3 an integer (8 bytes), 4 a float (8 bytes), 5 a string (its length
+//! in 4 bytes, then its bytes), 6 a list (the number of its elements in 4 bytes, then the elements), 7 an array (like a
+//! list, each element after its key, which is of type 3 or 5). All numbers are little-endian.
 
 use std::fmt::Write;
 
 use crate::entry::Form;
 
-/// Deeper arrays than that are not written.
+/// The deepest nesting of arrays; deeper ones are not written.
 const DEPTH: usize = 512;
 
 struct Reader<'a>(&'a [u8]);
@@ -70,7 +71,7 @@ fn quote(bytes: &[u8], out: &mut String) {
     let _ = write!(out, "{:?}", String::from_utf8_lossy(bytes));
 }
 
-/// A value as text, near to how PHP code has it; `None` for bytes that are none.
+/// Returns a value as text, close to PHP syntax; `None` if the bytes are no value.
 pub fn describe(form: Form, int: i64, bytes: &[u8]) -> Option<String> {
     let mut out = String::new();
     match form {

@@ -1,6 +1,6 @@
 //! The words of the memory, and its lock.
 //!
-//! With the feature `model` both are shuttle's, which decides the order of all accesses: see `interleavings.rs`.
+//! With the feature `model` both are those of shuttle, which controls the order of all accesses: see `interleavings.rs`.
 
 #[cfg(not(feature = "model"))]
 pub(crate) use std::sync::atomic::AtomicU64;
@@ -21,7 +21,7 @@ mod model {
     use shuttle::sync::atomic::AtomicU64;
     use shuttle::sync::{Mutex, MutexGuard};
 
-    /// Memory of this process alone.
+    /// Memory of one process.
     #[derive(Debug, Clone)]
     pub(crate) struct Mapping {
         words: Arc<[AtomicU64]>,
@@ -45,7 +45,7 @@ mod model {
         }
     }
 
-    /// No holder dies in a model: `tests/processes.rs` kills real ones.
+    /// The guard of the lock. No holder dies in a model: `tests/processes.rs` kills real ones.
     pub(crate) struct Guard<'a>(#[expect(dead_code, reason = "held")] MutexGuard<'a, ()>);
 
     impl Guard<'_> {

@@ -1,4 +1,4 @@
-//! Writing: conditions, room, tags, and the entry that takes the place of the one before.
+//! Writing: conditions, room, tags, and the replacement of the old entry.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use crate::operation::{Condition, Mark, Refused, Stored, Write};
 use crate::recovery::is_key;
 
 impl Cache {
-    /// The most bytes of key, value and tags of an entry.
+    /// Returns the most bytes of key, value and tags of an entry.
     pub fn largest(&self) -> usize {
         self.memory.geometry.cells / 2 * (CELL - 1) * 8
     }
@@ -21,7 +21,7 @@ impl Cache {
         self.write_versions(write, &[])
     }
 
-    /// Can it be written at all? Says how many cells it takes.
+    /// Checks whether the write is possible at all; returns how many cells it takes.
     pub fn check(&self, write: &Write<'_>) -> Result<usize, Refused> {
         if !is_key(Space::Value, write.key) || write.tags.len().max(write.marks.len()) > MAX_TAGS {
             return Err(Refused::Key);
@@ -41,14 +41,14 @@ impl Cache {
         Ok(needed)
     }
 
-    /// With tags of these versions; none: as the tags are.
+    /// Writes with tags of these versions; without versions, with the tags as they are now.
     pub fn write_versions(&self, write: &Write<'_>, versions: &[i64]) -> Result<Stored, Refused> {
         let cells = self.check(write)?;
         let _held = self.held()?;
         self.write_held(write, versions, cells)
     }
 
-    /// Held by the lock, and checked.
+    /// Does a checked write. The caller holds the lock.
     pub(crate) fn write_held(
         &self,
         write: &Write<'_>,
@@ -93,14 +93,14 @@ impl Cache {
         }
     }
 
-    /// Makes room, then sees to the tags, so that none is evicted before the entry that has it is written.
+    /// Makes room, then looks up or creates the tags, so that no tag is evicted before the entry with that tag is written.
     pub(crate) fn prepare(
         &self,
         tags: &[&[u8]],
         versions: &[i64],
         cells: usize,
     ) -> Result<Vec<Mark>, Refused> {
-        // A tag's name may take more than one cell.
+        // The name of a tag may take more than one cell.
         let names: usize = tags.iter().map(|tag| cells_for(0, tag.len(), 0) - 1).sum();
         if !self.memory.make_room(cells + names, self.now()) {
             self.memory.count(Counter::Refused, 1);
@@ -114,12 +114,12 @@ impl Cache {
             .collect()
     }
 
-    /// The tags as they are now, for a value that is computed from now on.
+    /// Returns the tags as they are now, for a value that is computed from now on.
     pub fn tags(&self, names: &[&[u8]]) -> Result<Vec<Mark>, Refused> {
         self.tags_of(names, &[])
     }
 
-    /// In these versions; a tag that has another one ends. None: as the tags are.
+    /// Returns the tags in these versions; a tag with another version ends. Without versions, the tags as they are now.
     pub fn tags_of(&self, names: &[&[u8]], versions: &[i64]) -> Result<Vec<Mark>, Refused> {
         if names.len() > MAX_TAGS || !names.iter().all(|name| is_key(Space::Tag, name)) {
             return Err(Refused::Key);
@@ -145,7 +145,7 @@ impl Cache {
         Ok(mark)
     }
 
-    /// Writes an entry for which there is room.
+    /// Writes an entry for which room was made.
     pub(crate) fn insert(
         &self,
         space: Space,
@@ -157,7 +157,7 @@ impl Cache {
         let length = write.length();
         let cells = cells_for(marks.len(), write.key.len(), length);
         let Some(cell) = memory.allocate(cells) else {
-            // The list of free cells is not what it says.
+            // The list of free cells is inconsistent.
             memory.recover();
             return Err(Refused::Full);
         };
@@ -181,7 +181,7 @@ impl Cache {
         let reads = old.map_or(0, |old| memory.mark(old.cell).load(Ordering::Relaxed));
         memory.mark(cell).store(reads, Ordering::Relaxed);
         let stamp = memory.next_stamp();
-        // From here on it is the entry of this key.
+        // From this store on, it is the entry of the key.
         memory.stamp(cell).swap(stamp, Ordering::AcqRel);
         if let Some(old) = old {
             memory.remove(old);
@@ -208,7 +208,7 @@ impl Cache {
     }
 }
 
-/// 0: never.
+/// Returns the time `time` microseconds after `now`; 0, which is never, for 0.
 fn after(now: u64, time: u64) -> u64 {
     match time {
         0 => 0,

@@ -1,4 +1,4 @@
-//! Several keys at once, and what a second tier is known not to have.
+//! Operations on several keys, and keys that a second tier is known not to have.
 #![forbid(unsafe_code)]
 
 mod support;
@@ -18,7 +18,7 @@ fn slices(keys: &[Vec<u8>]) -> Vec<&[u8]> {
     keys.iter().map(Vec::as_slice).collect()
 }
 
-/// The values, empty where there is none.
+/// Returns the values, empty where there is none.
 fn read(cache: &Cache, keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut bytes = Vec::new();
     let known = cache.read_many(&slices(keys), &mut bytes).expect("read");
@@ -87,7 +87,7 @@ fn several_tags_end_in_one_step() {
     assert_eq!(cache.delete_tags(&[]), Ok(0));
 }
 
-/// The lock is taken once: no other process sees half of it.
+/// The lock is taken once: no other process sees a half-done batch.
 #[test]
 fn a_batch_is_one_step() {
     let cache = cache(1 << 20);

@@ -1,5 +1,5 @@
-//! Recorded histories of several threads, each with a mapping and copies of its own as workers have, and of several processes: is
-//! there one order of all operations that explains what each was answered?
+//! Linearizability of recorded histories: of several threads, each with a mapping and copies of its own as workers have, and
+//! of several processes. One order of all operations must explain every result.
 #![forbid(unsafe_code)]
 
 mod support;
@@ -21,7 +21,7 @@ const KEYS: [&[u8]; 2] = [b"a", b"b"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
-    /// Under key, and with the tag if so.
+    /// Sets a key to a number, with the tag if the last field is true.
     Set(usize, i64, bool),
     Get(usize),
     Delete(usize),
@@ -46,7 +46,7 @@ struct Event {
     end: u64,
 }
 
-/// A number for each key, and whether it has the tag.
+/// The number of each key, and whether it has the tag.
 type State = [Option<(i64, bool)>; 2];
 
 fn apply(state: &mut State, operation: Operation) -> Answer {
@@ -82,7 +82,8 @@ fn apply(state: &mut State, operation: Operation) -> Answer {
     }
 }
 
-/// Wing and Gong: what could come first is tried, and what has been tried is remembered.
+/// Checks linearizability by the algorithm of Wing and Gong: tries each operation that could be the first, and remembers the
+/// states that were tried.
 fn is_linearizable(history: &[Event]) -> bool {
     fn from(history: &[Event], done: u32, state: State, tried: &mut HashSet<(u32, State)>) -> bool {
         if done.count_ones() as usize == history.len() {
@@ -175,7 +176,7 @@ fn operation(random: &mut Random) -> Operation {
     }
 }
 
-/// All threads on one new cache.
+/// Records a history of all threads on one new cache.
 fn record(fd: &OwnedFd, seed: u64) -> Vec<Event> {
     let (clock, start) = (AtomicU64::new(0), Barrier::new(THREADS as usize));
     std::thread::scope(|scope| {
@@ -221,13 +222,13 @@ fn every_history_has_an_order() {
     }
 }
 
-/// Nanoseconds of a clock that all processes have.
+/// Returns nanoseconds of a clock that all processes share.
 fn now() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// Each line on its input is a seed and when to begin; it answers with a line for each operation: begin, end, answer.
+/// Reads lines with a seed and a start time; writes a line for each operation: begin, end, result.
 #[test]
 #[ignore = "a process of the test below"]
 fn process() {
@@ -344,7 +345,7 @@ fn every_history_of_processes_has_an_order() {
     }
 }
 
-/// The check finds what is wrong: a read of what was overwritten before it began.
+/// The check finds a violation: a read of a value that was overwritten before the read began.
 #[test]
 fn an_old_value_is_found_out() {
     let event = |operation, answer, begin, end| Event {

@@ -1,4 +1,4 @@
-//! How many reads find their value when the cache is smaller than what is read, beside a cache that evicts what was read least recently.
+//! The hit rate of a cache that is smaller than the data, compared with that of an LRU cache.
 #![forbid(unsafe_code)]
 
 mod support;
@@ -10,7 +10,7 @@ use support::{Random, cache, get, set};
 const KEYS: usize = 20_000;
 const READS: usize = 100_000;
 
-/// Keys by Zipf's law, and now and then a scan of keys that come once.
+/// Returns keys distributed by Zipf's law, with a scan of keys that occur once now and then.
 fn trace() -> Vec<u64> {
     let mut random = Random(0x5eed_1234);
     let weights = (1..=KEYS).scan(0.0, |sum, rank| {

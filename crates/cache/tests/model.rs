@@ -1,4 +1,4 @@
-//! Operations in any order, beside a map that should be like it.
+//! Random operations, compared with a map.
 #![forbid(unsafe_code)]
 
 mod support;
@@ -42,7 +42,8 @@ struct Model {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// With room for all, it is a map with times and tags, and each copy is good exactly as long as its entry is there.
+    /// With room for all entries, the cache is a map with expiry and tags, and a copy is current exactly as long as its
+    /// entry exists.
     #[test]
     fn it_is_a_map(operations in proptest::collection::vec(operation(), 1..120)) {
         let cache = cache(1 << 20).with_clock(fake_clock);
@@ -63,7 +64,7 @@ proptest! {
         }
     }
 
-    /// However full it is, what is read is what was written last, or nothing; and all memory is accounted for.
+    /// However full the cache is, a read returns the value written last, or nothing; and all memory is accounted for.
     #[test]
     fn eviction_never_mixes_values(seed in 1..u64::MAX) {
         let cache = cache(256 * 1024);

@@ -1,4 +1,4 @@
-//! What one process sees: values, conditions, numbers, tags, times, eviction.
+//! Operations of one process: values, conditions, numbers, tags, expiry, eviction.
 #![forbid(unsafe_code)]
 
 mod support;
@@ -146,7 +146,7 @@ fn values_and_claims_live_as_long_as_they_are_told_to() {
     assert_eq!(cache.give_back(Space::Lock, b"l", second), Ok(true));
 }
 
-/// Its value was made of what was before.
+/// The computed value is discarded, because it was made of older data.
 #[test]
 fn what_is_written_during_a_computation_stays() {
     let cache = cache(1 << 20);
@@ -183,7 +183,7 @@ fn what_is_written_during_a_computation_stays() {
     }
 }
 
-/// Nothing is wiped: what is read stays, whatever is poured in beside it.
+/// Eviction is gradual: entries that are read stay, however many are written beside them.
 #[test]
 fn keys_that_are_read_survive_a_flood() {
     let cache = cache(4 << 20);
@@ -233,7 +233,7 @@ fn other_memory_is_no_cache() {
     assert!(error.contains("another size"), "{error}");
 }
 
-/// Whatever another process scribbles over it, nothing panics and nothing hangs.
+/// Whatever another process writes into the memory, no operation panics or hangs.
 #[test]
 fn scribbled_memory_does_no_harm() {
     let mut random = Random(7);

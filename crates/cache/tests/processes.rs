@@ -1,4 +1,4 @@
-//! Several processes, some of which are killed in the middle of what they do.
+//! Several processes, some of which are killed in the middle of an operation.
 #![forbid(unsafe_code)]
 
 mod support;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use cache::{Cache, Claim, Locked, Owner, Space, Write};
 use support::{Random, get, set};
 
-/// A copy of this test that runs the function of that name with this cache.
+/// Starts this test program again, to run the function `name` with this cache.
 fn process(name: &str, fd: &OwnedFd, seed: u64) -> Child {
     let path = format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd());
     Command::new(std::env::current_exe().expect("this program"))
@@ -44,7 +44,7 @@ fn inherited() -> (Cache, Random) {
     (Cache::map(&file.into()).expect("a cache"), Random(seed))
 }
 
-/// Bytes that say whether they are all of one value.
+/// Returns a value of identical bytes, by which a torn value is noticed.
 fn whole(random: &mut Random) -> Vec<u8> {
     let length = 1 + random.below(5000) as usize;
     vec![length as u8; length]
@@ -102,8 +102,8 @@ fn visit(cache: &Cache, value: &[u8]) {
     assert_eq!(cache.unlock_session(session), Ok(true));
 }
 
-/// Kills of a writer at any moment: no torn value, no stuck lock, no other key lost, no number that is not the right one.
-/// `CACHE_KILLS` says how many.
+/// Kills a writer at random moments: no torn value, no stuck lock, no other key lost, no wrong number. `CACHE_KILLS` sets
+/// the number of kills.
 #[test]
 fn a_killed_writer_leaves_nothing_half_done() {
     let kills: u64 =
@@ -181,7 +181,7 @@ fn server() {
     std::thread::park();
 }
 
-/// A script sees that the server of its cache has ended, however it did.
+/// A script sees that the server of its cache has ended, whatever ended it.
 #[test]
 fn the_end_of_the_server_is_seen() {
     let fd = Cache::create(1 << 20).expect("memory");

@@ -1,4 +1,4 @@
-//! Sessions: locks, times, what makes room for what.
+//! Sessions: locks, expiry, eviction.
 #![forbid(unsafe_code)]
 
 mod support;
@@ -16,7 +16,7 @@ fn lock<'a>(cache: &Cache, key: &'a [u8]) -> Locked<'a> {
     }
 }
 
-/// A request that opens the session, adds a byte to it, and closes it; how many bytes there were.
+/// Does what a request does: opens the session, appends `more` bytes, and closes it. Returns the number of bytes before.
 fn visit(cache: &Cache, key: &[u8], more: usize) -> Result<usize, Refused> {
     let session = lock(cache, key);
     let mut data = Vec::new();
@@ -38,7 +38,7 @@ fn a_session_keeps_what_each_request_adds() {
         assert_eq!(visit(&cache, b"s", 1), Ok(n));
     }
     assert_eq!(cache.has_session(b"s"), Ok(true));
-    // Neither a key of the cache, nor ended with the cache.
+    // A session is no key of the cache, and `clear` does not end it.
     assert_eq!(get(&cache, b"s"), None);
     cache.clear().expect("not stuck");
     assert_eq!(visit(&cache, b"s", 1), Ok(5));
@@ -75,7 +75,7 @@ fn only_the_holder_of_the_lock_reads_and_writes() {
         cache.write_session(session, b"x", LIFE),
         Err(Refused::NotHeld)
     );
-    // A process that has ended has no lock.
+    // A process that has ended holds no lock.
     let ended = Owner {
         process: 0x7fff_ffff,
         ..Owner::here(0)
@@ -99,7 +99,7 @@ fn what_is_not_used_for_its_time_expires() {
     pass(1);
     assert_eq!(cache.has_session(b"a"), Ok(false));
     assert_eq!(cache.has_session(b"b"), Ok(true));
-    // No collection is needed: a later write removes them.
+    // No collection is needed: a later write removes expired sessions.
     visit(&cache, b"d", 1).expect("room");
     assert_eq!(cache.stats().sessions, 2);
     pass(2 * LIFE);
@@ -107,7 +107,7 @@ fn what_is_not_used_for_its_time_expires() {
     assert_eq!(cache.touch_session(session, LIFE), Ok(false));
 }
 
-/// Crawlers open a session with each request and never come back with it. They push out each other, and no visitor.
+/// Crawlers open a session with each request and never use it again. Their sessions evict each other, but no visitor's.
 #[test]
 fn a_flood_of_new_sessions_ends_none_that_was_used_again() {
     let cache = cache(1 << 20).with_clock(fake_clock);
@@ -130,7 +130,7 @@ fn a_flood_of_new_sessions_ends_none_that_was_used_again() {
     }
 }
 
-/// Where all were used again, a new one is refused, and counted; old ones can still be written.
+/// If all sessions were used again, a new one is refused and counted; old ones can still be written.
 #[test]
 fn a_visitors_session_is_never_evicted() {
     let cache = cache(1 << 20).with_clock(fake_clock);
@@ -149,7 +149,7 @@ fn a_visitors_session_is_never_evicted() {
             Ok(1000)
         );
     }
-    // And the one that was begun and could not be filled.
+    // One more: the session that was created and could not be filled.
     assert_eq!(cache.end_sessions(), Ok(count + 1));
     visit(&cache, b"new", 1000).expect("room");
 }

@@ -1,4 +1,4 @@
-//! What the tests of the cache need.
+//! Helpers of the cache's tests.
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 
 use std::cell::Cell;
@@ -21,7 +21,7 @@ pub fn get(cache: &Cache, key: &[u8]) -> Option<Vec<u8>> {
         .map(|_| bytes)
 }
 
-/// Numbers that look random, the same ones each time.
+/// A generator of pseudo-random numbers, the same ones in each run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -41,7 +41,7 @@ thread_local! {
     static NOW: Cell<u64> = const { Cell::new(1_000_000) };
 }
 
-/// The time of this thread's test, in microseconds.
+/// Returns the time of this thread's test, in microseconds.
 pub fn fake_clock() -> u64 {
     NOW.get()
 }

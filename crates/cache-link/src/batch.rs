@@ -1,4 +1,4 @@
-//! Operations on several keys: the memory's lock is taken once, and the second tier is asked one question for all.
+//! Operations on several keys: the memory's lock is taken once, and the second tier gets one question for all.
 
 use std::ops::Range;
 
@@ -9,16 +9,17 @@ use crate::client::Client;
 use crate::messages::{Answer, Question, Wanted, form};
 use crate::tiered::{Tiered, said};
 
-/// The most keys of one question: Redis does nothing else while it answers.
+/// The most keys of one question, because Redis does nothing else while it answers.
 const KEYS: usize = 512;
-/// Bytes of keys and values from which a question has no more of them.
+/// Bytes of keys and values after which a question gets no further ones.
 const BYTES: usize = 1 << 20;
 
-/// A value that was read, and where its bytes stand.
+/// A value that was read, and the range of its bytes in the buffer.
 pub type Placed = (Found, Range<usize>);
 
 impl Tiered<'_> {
-    /// Each of these, `None` where there is none. `into` is emptied first, and then has the bytes of all values.
+    /// Reads each of these keys; `None` where there is no value. `into` is emptied first, and then gets the bytes of all
+    /// values.
     pub fn read_many(
         self,
         keys: &[&[u8]],
@@ -43,7 +44,7 @@ impl Tiered<'_> {
         Ok(found)
     }
 
-    /// The keys at these places.
+    /// Asks for the keys at these places.
     fn ask_for(
         self,
         client: &Client,
@@ -67,21 +68,21 @@ impl Tiered<'_> {
         for (at, known) in here.into_iter().zip(known) {
             found[at] = match known {
                 Known::Value(value, range) => Some((value, range)),
-                // It has left again meanwhile.
+                // The value has been removed from the memory meanwhile.
                 Known::Absent | Known::Unknown => self.read_after(keys[at], into)?,
             };
         }
         Ok(())
     }
 
-    /// One more, behind those that were read.
+    /// Reads one more key, and appends its bytes.
     fn read_after(self, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Placed>, Refused> {
         let mut bytes = Vec::new();
         let found = self.read(key, &mut bytes)?;
         Ok(found.map(|found| (found, append(&bytes, into))))
     }
 
-    /// Each for itself, none of which is the end of a computation: what became of each.
+    /// Does each write for itself; returns the result of each. None of the writes ends a computation.
     pub fn write_many(self, writes: &[Write<'_>]) -> Vec<Result<Stored, Refused>> {
         let Some(client) = self.client() else {
             return self.memory().write_many(writes);
@@ -103,7 +104,7 @@ impl Tiered<'_> {
         done
     }
 
-    /// Of each, whether there was one.
+    /// Deletes values; returns for each whether there was one.
     pub fn delete_many(self, keys: &[&[u8]]) -> Result<Vec<bool>, Refused> {
         let Some(client) = self.client() else {
             return self.memory().delete_many(keys);
@@ -120,7 +121,7 @@ impl Tiered<'_> {
         Ok(deleted)
     }
 
-    /// How many of these tags there were.
+    /// Deletes tags; returns how many of them existed.
     pub fn delete_tags(self, tags: &[&[u8]]) -> Result<usize, Refused> {
         let Some(client) = self.client() else {
             return self.memory().delete_tags(tags);
@@ -150,7 +151,7 @@ fn append(bytes: &[u8], into: &mut Vec<u8>) -> Range<usize> {
     start..into.len()
 }
 
-/// A value that the memory does not have; anything else is none.
+/// Returns the value of an answer, and appends its bytes; `None` for other answers.
 fn place(answer: &Answer<'_>, into: &mut Vec<u8>) -> Option<Placed> {
     let &Answer::Value {
         form: number,
@@ -172,7 +173,7 @@ fn place(answer: &Answer<'_>, into: &mut Vec<u8>) -> Option<Placed> {
     Some((found, append(bytes, into)))
 }
 
-/// How many of the writes at these places one question takes, one at least.
+/// Returns how many of the writes at these places fit in one question; at least one.
 fn fitting(writes: &[Write<'_>], places: &[usize]) -> usize {
     let mut bytes = 0;
     let most = places.len().min(KEYS);

@@ -1,4 +1,4 @@
-//! Asking: a question is written to a socket of its own, and its answer read from there.
+//! The client of the second tier: writes a question to a socket, and reads the answer from the same socket.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Read, Write};
@@ -11,37 +11,38 @@ use cache::Refused;
 use crate::intake::connect;
 use crate::messages::{Answer, Question, decode, encode};
 
-/// How many sockets are kept for the next questions.
+/// The number of sockets that are kept for further questions.
 const KEPT: usize = 16;
-/// The supervisor answers within its own time limit; one that does not is stuck. Longer than any wait for a change.
+/// How long an answer may take. The supervisor answers within its own time limit, or it is stuck. Longer than any wait for a
+/// change.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 
-/// How a process waits for an answer.
+/// The way in which a process waits for an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
-    /// Around the calls that may wait: where tasks run, they are let wait there.
+    /// Runs the calls that may block. Where tasks run, they are suspended there.
     pub around: fn(&mut dyn FnMut()),
-    /// A call was interrupted: is the answer wanted no more?
+    /// Called after a call was interrupted: returns whether the answer is not wanted any more.
     pub is_over: fn() -> bool,
 }
 
 impl Waiting {
-    /// As any process does.
+    /// The way of a process without tasks.
     pub const PLAIN: Waiting = Waiting {
         around: |call| call(),
         is_over: || false,
     };
 }
 
-/// The way to the second tier.
+/// The connection of a process to the second tier.
 #[derive(Debug)]
 pub struct Client {
     intake: OwnedFd,
     waiting: Waiting,
     free: RefCell<Vec<UnixStream>>,
-    /// That the free ones are of: a copy of it makes its own.
+    /// The process that the free sockets belong to. A forked copy makes sockets of its own.
     process: Cell<u32>,
-    /// That made this. It keeps none: a zygote must have no socket that its copies would share.
+    /// The process that made this client. It keeps no sockets, because the workers forked from a zygote would share them.
     maker: u32,
 }
 
@@ -56,7 +57,7 @@ impl Client {
         }
     }
 
-    /// The answer stands in `buffer`.
+    /// Asks a question. The answer borrows from `buffer`.
     pub fn ask<'b>(
         &self,
         question: &Question<'_>,
@@ -84,7 +85,7 @@ impl Client {
         buffer.clear();
         buffer.resize(u32::from_le_bytes(length) as usize, 0);
         self.fill(&mut socket, buffer)?;
-        // Only here: on one whose answer was not awaited it may still come.
+        // A socket is kept only after its answer was read: on another one the old answer may still arrive.
         let mut free = self.free.borrow_mut();
         if free.len() < KEPT && self.process.get() != self.maker {
             free.push(socket);
@@ -92,7 +93,7 @@ impl Client {
         Ok(())
     }
 
-    /// Not `read_exact`: that goes on after a task was cancelled.
+    /// Fills `room`. `read_exact` would continue after a task was cancelled.
     fn fill(&self, socket: &mut UnixStream, mut room: &mut [u8]) -> io::Result<()> {
         while !room.is_empty() {
             let read = self.retried(|| socket.read(room))?;

@@ -1,4 +1,4 @@
-//! The socket through which a process gives the supervisor one end of a pair.
+//! The intake: the socket through which a process sends the supervisor one end of a socket pair.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -10,7 +10,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
-/// Both ends: the supervisor's, which does not block, and the one that all others share.
+/// Makes the intake: the supervisor's end, which does not block, and the end that all other processes share.
 pub fn intake() -> io::Result<(OwnedFd, OwnedFd)> {
     let (inside, outside) = socketpair(
         AddressFamily::UNIX,
@@ -22,7 +22,7 @@ pub fn intake() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((inside, outside))
 }
 
-/// One end of a new pair goes through the intake; the other is returned.
+/// Makes a socket pair, sends one end through the intake, and returns the other.
 pub(crate) fn connect(intake: BorrowedFd<'_>) -> io::Result<UnixStream> {
     let (own, theirs) = UnixStream::pair()?;
     let fds = [theirs.as_fd()];
@@ -40,7 +40,7 @@ pub(crate) fn connect(intake: BorrowedFd<'_>) -> io::Result<UnixStream> {
     Ok(own)
 }
 
-/// What came through the intake; an error of the kind `WouldBlock`: nothing yet.
+/// Receives a socket from the intake. The error has the kind `WouldBlock` if there is none yet.
 pub fn receive(inside: BorrowedFd<'_>) -> io::Result<Option<UnixStream>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);

@@ -1,4 +1,4 @@
-//! What a process asks the supervisor, and the answers. Both are built from the same sources.
+//! The questions of a process to the supervisor, and the answers. Both programs are built from the same sources.
 
 use cache::{Condition, Form, Mark, Owner, Refused, Write};
 use serde::{Deserialize, Serialize};
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 /// A question to the second tier.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Question<'a> {
-    /// Also brings it into the memory; with `bytes` its value is in the answer in any case.
+    /// Reads a value into the memory; with `bytes`, the answer contains the value in any case.
     Read {
         #[serde(borrow, with = "serde_bytes")]
         key: &'a [u8],
         bytes: bool,
     },
-    /// As it, of several keys.
+    /// Reads several values, without `bytes`.
     ReadMany(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
     Write(#[serde(borrow)] Wanted<'a>),
-    /// Of which none is the end of a computation.
+    /// Writes several values, none of which ends a computation.
     WriteMany(#[serde(borrow)] Vec<Wanted<'a>>),
     Increment(#[serde(borrow)] Wanted<'a>),
     Delete(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
@@ -23,7 +23,7 @@ pub enum Question<'a> {
     DeleteTags(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
     Clear,
     Tags(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
-    /// A lock, or else the computation of a key.
+    /// Takes a lock, or else claims the computation of a key.
     Claim {
         lock: bool,
         #[serde(borrow, with = "serde_bytes")]
@@ -37,26 +37,26 @@ pub enum Question<'a> {
         name: &'a [u8],
         token: u64,
     },
-    /// Of a lock.
+    /// Asks for the token of a lock.
     Token {
         #[serde(borrow, with = "serde_bytes")]
         name: &'a [u8],
         owner: Option<(u32, u32, u64)>,
     },
-    /// Of a lock.
+    /// Extends a lock.
     Extend {
         #[serde(borrow, with = "serde_bytes")]
         name: &'a [u8],
         token: u64,
         ttl: u64,
     },
-    /// Of a lock.
+    /// Asks whether a lock is held.
     Holds {
         #[serde(borrow, with = "serde_bytes")]
         name: &'a [u8],
         token: u64,
     },
-    /// Until something happens to this key or to its computation, for that many microseconds at most.
+    /// Waits until this key or its computation changes, for `most` microseconds at most.
     Await {
         #[serde(borrow, with = "serde_bytes")]
         key: &'a [u8],
@@ -69,7 +69,7 @@ pub enum Question<'a> {
 pub enum Answer<'a> {
     Yes,
     No,
-    /// It is in the memory.
+    /// The value is in the memory.
     Here,
     Value {
         form: u8,
@@ -84,11 +84,11 @@ pub enum Answer<'a> {
     Number(u64),
     Held((u32, u32, u64)),
     Refused(u8),
-    /// Of each, in the order of the question.
+    /// One answer for each key, in the order of the question.
     Many(#[serde(borrow)] Vec<Answer<'a>>),
 }
 
-/// As [`Write`].
+/// The serialized form of [`Write`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Wanted<'a> {
     #[serde(borrow, with = "serde_bytes")]
@@ -126,7 +126,7 @@ const REFUSALS: [Refused; 8] = [
 ];
 
 impl Answer<'_> {
-    /// What is too large was refused before it was asked.
+    /// Returns the answer for a refusal. [`Refused::TooLarge`] is not sent: such a write is refused before the question.
     pub fn refused(why: Refused) -> Answer<'static> {
         let at = REFUSALS.iter().position(|refusal| *refusal == why);
         Answer::Refused(at.unwrap_or_default() as u8)
@@ -191,7 +191,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// The token of the computation that it is the end of, if so.
+    /// Returns the token of the computation that this write ends, if it ends one.
     pub fn claim(&self) -> Option<u64> {
         match self.condition {
             Wish::Claimed(token) => Some(token),
@@ -199,12 +199,12 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// It has the tags of a computation, or is the end of one.
+    /// Returns whether the write has the tags of a computation, or ends one.
     pub fn is_computed(&self) -> bool {
         !self.marks.is_empty() || self.claim().is_some()
     }
 
-    /// What it was made of, given to `f`.
+    /// Calls `f` with the write that this was made of.
     pub fn with<T>(&self, f: impl FnOnce(&Write<'_>) -> T) -> T {
         let tags: Vec<&[u8]> = self.tags.iter().map(|tag| &***tag).collect();
         let marks: Vec<Mark> = self.marks.iter().map(mark).collect();
@@ -227,7 +227,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// A message as it is sent: its length in four bytes, then itself.
+/// Encodes a message: its length in four bytes, then the message.
 pub fn encode(message: &impl Serialize) -> Option<Vec<u8>> {
     let mut bytes = postcard::to_extend(message, vec![0; 4]).ok()?;
     let length = u32::try_from(bytes.len() - 4).ok()?;
@@ -235,7 +235,7 @@ pub fn encode(message: &impl Serialize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A message without its length.
+/// Decodes a message without its length.
 pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok()
 }

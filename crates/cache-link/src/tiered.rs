@@ -1,14 +1,14 @@
-//! The operations of the cache, each done in the memory or, where there is a second tier, by way of it.
+//! The operations of the cache, each done in the memory or, with a second tier, by way of that.
 
 use cache::{Cache, Claim, Found, Known, Mark, Owner, Refused, Space, Stored, Tier, Write};
 
 use crate::client::Client;
 use crate::messages::{Answer, Question, Wanted, form, mark, of_owner, owner};
 
-/// How long one question waits for a change at most, in microseconds.
+/// The longest wait for a change, in microseconds.
 const AWAITED: u64 = 100_000;
 
-/// The memory, and who asks for what is behind it.
+/// The memory, and the client of the second tier behind it.
 #[derive(Debug, Clone, Copy)]
 pub struct Tiered<'c> {
     cache: &'c Cache,
@@ -31,12 +31,12 @@ impl<'c> Tiered<'c> {
         }
     }
 
-    /// The memory alone: what it has, and its figures.
+    /// Returns the memory, with its own content and statistics.
     pub fn memory(self) -> &'c Cache {
         self.cache
     }
 
-    /// Which process to ask what the memory does not know.
+    /// Returns the client to ask for keys that the memory does not know, if the second tier responds.
     pub(crate) fn there(self) -> Option<&'c Client> {
         let is_there = self.cache.tier() == Tier::There;
         self.client.filter(|_| is_there)
@@ -50,7 +50,7 @@ impl<'c> Tiered<'c> {
         said(&client.ask(question, &mut Vec::new())?)
     }
 
-    /// A value that is here is not asked for: it is gone here before it is known elsewhere that it has changed.
+    /// Reads a value. A value in the memory needs no question: it is removed here before its change is known elsewhere.
     pub fn read(self, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Found>, Refused> {
         let client = match (self.cache.read_known(key, into)?, self.there()) {
             (Known::Value(found, _), _) => return Ok(Some(found)),
@@ -131,7 +131,7 @@ impl<'c> Tiered<'c> {
         }
     }
 
-    /// As they are now, for a value that is computed from now on.
+    /// Returns the tags as they are now, for a value that is computed from now on.
     pub fn tags(self, names: &[&[u8]]) -> Result<Vec<Mark>, Refused> {
         let Some(client) = self.client else {
             return self.cache.tags(names);
@@ -143,7 +143,7 @@ impl<'c> Tiered<'c> {
         }
     }
 
-    /// See [`Cache::claim`]. What another machine has is held by the process 0.
+    /// Takes a claim as [`Cache::claim`] does. If another machine has the claim, the holder's process is 0.
     pub fn claim(self, space: Space, name: &[u8], by: Owner, ttl: u64) -> Result<Claim, Refused> {
         let Some(client) = self.client else {
             return self.cache.claim(space, name, by, ttl);
@@ -199,7 +199,7 @@ impl<'c> Tiered<'c> {
         }
     }
 
-    /// Until something happens to this key, which another machine computes; no longer than a moment.
+    /// Waits until this key, which another machine computes, changes; at most for [`AWAITED`] microseconds.
     pub fn wait_for(self, key: &[u8]) -> Result<(), Refused> {
         let most = AWAITED;
         match self.client {

@@ -1,11 +1,11 @@
-//! Answers as they are sent.
+//! Encodes answers.
 
 use cache::{Cache, Claim, Found, Mark, Refused, Stored};
 use cache_link::{Answer, encode};
 
 use crate::entry::Entry;
 
-/// One as bytes, with its length.
+/// An encoded answer with its length.
 pub(crate) type Sent = Vec<u8>;
 
 pub(crate) fn sent(answer: &Answer<'_>) -> Sent {
@@ -62,12 +62,12 @@ pub(crate) fn claim(result: Result<Claim, Refused>) -> Sent {
     }))
 }
 
-/// A computation or a lock that another machine has.
+/// Returns the answer for a computation or a lock that another machine has.
 pub(crate) fn held_elsewhere() -> Sent {
     sent(&Answer::Held((0, 0, 0)))
 }
 
-/// The value itself: it is not in the memory.
+/// Returns an answer with the value itself, because it is not in the memory.
 pub(crate) fn value<'e>(cache: &Cache, entry: &'e Entry) -> Answer<'e> {
     let after = |time: u64| match time {
         0 => 0,

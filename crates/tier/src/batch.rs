@@ -1,4 +1,4 @@
-//! Operations on several keys: one round trip for all.
+//! Operations on several keys, in one round trip for all.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ impl Tier {
         let entries: Vec<_> = keys.iter().map(|key| self.key("v:", key)).collect();
         let mut get = Call::script(&self.scripts.get_many, &entries);
         get.arg(self.key("t:", b""));
-        // The memory was asked before.
+        // The process has already looked in the memory.
         let none = || each(keys.iter().map(|_| Answer::No));
         self.through(
             [],
@@ -41,7 +41,7 @@ impl Tier {
         .await
     }
 
-    /// The tags are made once, then each value is written as one is.
+    /// Makes the versions of all tags once, then writes each value as a single write does.
     pub(crate) async fn write_many(&self, all: &[Wanted<'_>]) -> Sent {
         add(&self.counters.writes, all.len());
         if all.iter().any(Wanted::is_computed) {
@@ -63,7 +63,7 @@ impl Tier {
                 let done = all.iter().zip(&tags).zip(replies);
                 each(done.map(|((wanted, names), versions)| match versions {
                     None => {
-                        // Something else is there than the caller read, perhaps here.
+                        // The value is not the one that the caller has read, perhaps from the memory.
                         self.cache.forget(wanted.key);
                         Answer::No
                     }

@@ -1,14 +1,14 @@
-//! What is sent to Redis for one operation.
+//! The commands that are sent to Redis for one operation.
 
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, ErrorKind, FromRedisValue, Pipeline, RedisResult, Script, ServerErrorKind};
 
-/// A command, or several that are done as one.
+/// One command, or several that are executed as a transaction.
 pub(crate) enum Call {
     One(Cmd),
-    /// All but the answer of one are ignored.
+    /// A transaction in which the answer of one command is used.
     Many(Pipeline),
-    /// As it, with the answers of several.
+    /// A transaction in which the answers of several commands are used.
     Batch(Pipeline),
 }
 
@@ -19,15 +19,15 @@ impl Call {
         command
     }
 
-    /// Before the command, each of these tags gets a version if it has none. It is this connection that gives it, not a script: Redis
-    /// takes scripts for another client, and would tell this one of its own change.
+    /// Makes a call that, before the command, gives each of these tags a version if it has none. The connection itself does
+    /// that, not a script: Redis counts a script's changes as another client's, and would report them to this connection.
     pub(crate) fn making(tags: &[Vec<u8>], version: i64, command: Cmd) -> Call {
         let mut all = beginning(tags, version);
         all.add_command(command);
         Call::Many(all)
     }
 
-    /// The same with several commands, of which each is [signed](Call::signed) by its entry.
+    /// Makes such a call with several commands, each of which is [signed](Call::signed) by its entry.
     pub(crate) fn batch(tags: &[Vec<u8>], version: i64, commands: Vec<(Cmd, Vec<u8>)>) -> Call {
         let mut all = beginning(tags, version);
         for (command, entry) in commands {
@@ -37,8 +37,8 @@ impl Call {
         Call::Batch(all)
     }
 
-    /// After the command, a script that wrote this entry and left `_` in it: for Redis it is then this connection that changed it last,
-    /// and it tells all others only.
+    /// Adds a command after a script that has written this entry and left the field `_` in it. For Redis this connection has
+    /// then changed the entry last, and only other clients get an invalidation.
     pub(crate) fn signed(self, entry: &[u8]) -> Call {
         let mut all = match self {
             Call::Many(all) | Call::Batch(all) => all,
@@ -60,7 +60,7 @@ impl Call {
         }
     }
 
-    /// Redis may have lost the scripts (`SCRIPT FLUSH`).
+    /// Sends the call; loads the scripts again if Redis has lost them (`SCRIPT FLUSH`).
     pub(crate) async fn send<T: FromRedisValue>(
         &self,
         to: &mut MultiplexedConnection,

@@ -1,8 +1,9 @@
 //! Computations and locks over several machines.
 //!
-//! A computation is claimed in the memory first, so that only one task of a server asks Redis for it. There it is claimed for a few
-//! seconds, and again while the process that computes lives: a machine that dies gives way after those seconds, a process at the next
-//! look. A lock is in Redis alone, and while that is away there are none: two machines could have the same.
+//! A computation is claimed in the memory first, so that only one task of a server asks Redis for it. In Redis it is claimed
+//! for a few seconds, and again while the process that computes lives. So the claim of a machine that dies ends after those
+//! seconds, and that of a process at the next renewal. A lock is in Redis alone. While Redis is away there are no locks,
+//! because two machines could have the same one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,18 +16,18 @@ use crate::call::Call;
 use crate::entry::{milliseconds, number};
 use crate::state::{Link, State, Tier};
 
-/// For how long a computation is claimed at a time, in milliseconds.
+/// Milliseconds for which a computation is claimed at a time.
 const CLAIMED: u64 = 5000;
-/// Tokens are nanoseconds, as those of the memory; Redis has microseconds.
+/// The factor between tokens: nanoseconds in the memory, microseconds in Redis.
 const SCALE: u64 = 1000;
 
-/// A computation that is this server's in Redis.
+/// A computation that this server has claimed in Redis.
 #[derive(Debug, Clone)]
 pub(crate) struct RemoteClaim {
-    /// The memory's token.
+    /// The token in the memory.
     local: u64,
     pub(crate) token: String,
-    /// The version that the whole cache had when it began.
+    /// The version of the whole cache when the computation began.
     pub(crate) epoch: i64,
 }
 
@@ -51,7 +52,8 @@ impl RemoteClaims {
 }
 
 impl Tier {
-    /// The computation that a write is the end of, in Redis; an answer if it is not the caller's any more.
+    /// Returns the claim in Redis of the computation that a write ends; as the error, an answer if the caller has lost the
+    /// claim.
     pub(crate) fn claim_of(&self, wanted: &Wanted<'_>) -> Result<Option<RemoteClaim>, Sent> {
         let Some(token) = wanted.claim() else {
             return Ok(None);
@@ -107,7 +109,7 @@ impl Tier {
         .await
     }
 
-    /// In Redis it is given back beside: no caller waits for that.
+    /// Releases the claim of a computation. In Redis that happens in the background, because no caller waits for it.
     pub(crate) fn give_back(self: &Arc<Tier>, key: &[u8], token: u64) -> Sent {
         let claim = {
             let mut state = self.state();
@@ -121,7 +123,8 @@ impl Tier {
         answers::said(self.cache.give_back(Space::Computation, key, token))
     }
 
-    /// Sets its time limit to `time` milliseconds from now; 0 gives it back. False: another server has it now.
+    /// Sets the claim's remaining time to `time` milliseconds; 0 releases it. Returns false if another server has the claim
+    /// now.
     async fn keep_claim(&self, key: &[u8], claim: &RemoteClaim, time: u64) -> bool {
         let mut keep = Call::script(&self.scripts.keep, &[self.key("c:", key)]);
         keep.arg(&claim.token).arg(time);
@@ -152,13 +155,14 @@ impl Tier {
         .await
     }
 
-    /// The owner of a lock as all machines know it: a name is the same on each, a task is one machine's.
+    /// Returns the owner of a lock in the form that all machines use: a name is the same on each machine, a task belongs to
+    /// one.
     fn name_of(&self, (process, task, started): (u32, u32, u64)) -> String {
         let machine = if started == u64::MAX { 0 } else { self.id };
         format!("{machine}-{process}-{task}-{started}")
     }
 
-    /// Extends a lock by `ttl`, gives it back for 0, only looks for `None`.
+    /// Extends a lock by `ttl`, releases it for 0, only checks it for `None`.
     pub(crate) async fn hold(&self, name: &[u8], token: u64, ttl: Option<u64>) -> Sent {
         let mut hold = Call::script(&self.scripts.hold, &[self.key("l:", name)]);
         let time = ttl.map_or(-1, |ttl| milliseconds(ttl).cast_signed());
@@ -196,7 +200,7 @@ fn token_of(text: &[u8]) -> u64 {
     microseconds.unwrap_or_default().saturating_mul(SCALE)
 }
 
-/// What is still computed stays claimed; what is not, because its process died, is given back.
+/// Renews the claims of running computations; releases those whose process has died.
 pub(crate) async fn renew(tier: &Tier) {
     let claims: Vec<_> = {
         let state: &State = &tier.state();

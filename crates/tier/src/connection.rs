@@ -1,4 +1,4 @@
-//! The one connection to Redis: made, watched, and made again.
+//! Keeps the one connection to Redis: connects, watches, reconnects.
 
 use std::io;
 use std::sync::{Arc, Weak};
@@ -16,14 +16,14 @@ use crate::marks::{Change, Marks};
 use crate::state::{Link, State, Tier};
 use crate::status::count;
 
-/// How often Redis is asked whether it is there, while it is.
+/// The interval of PING on the connection.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How many changes are sent at a time when Redis is back.
+/// Marked keys that are sent at a time when Redis is back.
 const AT_ONCE: usize = 500;
 
-/// Errors of a Redis that is the wrong one now, or not ready: another connection may find the right one.
+/// Error codes of a Redis that has the wrong role now, or is not ready: another connection may find the right one.
 const ELSEWHERE: [&str; 7] = [
     "READONLY",
     "LOADING",
@@ -34,7 +34,7 @@ const ELSEWHERE: [&str; 7] = [
     "TRYAGAIN",
 ];
 
-/// Whether it has one of these codes, or a command of its transaction has.
+/// Returns whether the error, or that of a command of the transaction, has one of these codes.
 pub(crate) fn has_code(error: &RedisError, codes: &[&str]) -> bool {
     let is_one = |code: &str| codes.contains(&code);
     let of_commands = || error.clone().into_server_errors();
@@ -42,7 +42,7 @@ pub(crate) fn has_code(error: &RedisError, codes: &[&str]) -> bool {
         || of_commands().is_some_and(|all| all.iter().any(|(_, one)| is_one(one.code())))
 }
 
-/// It answers, and will again: only this operation is not done.
+/// Returns whether Redis has refused only this operation and responds to others.
 pub(crate) fn is_refusal(error: &RedisError) -> bool {
     let is_answer = matches!(
         error.kind(),
@@ -51,15 +51,16 @@ pub(crate) fn is_refusal(error: &RedisError) -> bool {
     is_answer && !has_code(error, &ELSEWHERE)
 }
 
-/// Which connection it was, so that what it still has under way cannot be done after what its successor does.
+/// The identity of a connection. The next connection kills this one, so that no late command of it is executed after its
+/// successor's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Identity {
-    /// Of the run of Redis.
+    /// The id of the run of Redis.
     run: String,
     client: i64,
 }
 
-/// Makes the connection as long as the server runs.
+/// Connects, again and again, for as long as the server runs.
 pub(crate) async fn keep(tier: Arc<Tier>) {
     let mut before = None;
     let mut pause = FIRST_PAUSE;
@@ -84,7 +85,7 @@ pub(crate) async fn keep(tier: Arc<Tier>) {
                     told.clone_from(&error);
                 }
                 tier.state().error = Some(error);
-                // Servers that lost it at one moment do not come back at one moment.
+                // Servers that lost the connection at the same moment must not reconnect at the same moment.
                 sleep(pause.mul_f64(0.75 + tier.random() as f64 / i64::MAX as f64 / 2.0)).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
@@ -92,7 +93,7 @@ pub(crate) async fn keep(tier: Arc<Tier>) {
     }
 }
 
-/// Until nothing is under way on the connection before.
+/// Waits until no operation is under way on the last connection.
 async fn idle(tier: &Tier) {
     while !tier.state().order.is_idle() {
         let _ = tokio::time::timeout(HEARTBEAT, tier.idle.notified()).await;
@@ -116,7 +117,7 @@ async fn connect(tier: &Arc<Tier>, before: Option<&Identity>) -> RedisResult<(u6
         .await?;
     let identity = identity(&mut connection).await?;
     if let Some(before) = before.filter(|before| before.run == identity.run) {
-        // An older Redis or a user without the permission: then it is as if it were gone.
+        // This fails with an older Redis or a user without the permission; the last connection then counts as gone.
         let _: RedisResult<Value> = redis::cmd("CLIENT")
             .arg("KILL")
             .arg("ID")
@@ -153,7 +154,7 @@ async fn identity(connection: &mut MultiplexedConnection) -> RedisResult<Identit
     })
 }
 
-/// Asks for invalidations, and has the scripts there.
+/// Turns invalidations on, and loads the scripts.
 async fn prepare(tier: &Tier, connection: &mut MultiplexedConnection) -> RedisResult<()> {
     let mut tracking = redis::cmd("CLIENT");
     tracking.arg("TRACKING").arg("ON").arg("BCAST");
@@ -167,7 +168,7 @@ async fn prepare(tier: &Tier, connection: &mut MultiplexedConnection) -> RedisRe
     Ok(())
 }
 
-/// What was marked is deleted in Redis, then all is forgotten here, then Redis is there. Meanwhile operations wait.
+/// Deletes the marked keys in Redis, then forgets the memory, then sets the link to Redis. Operations wait meanwhile.
 async fn give_back(
     tier: &Tier,
     connection: &mut MultiplexedConnection,
@@ -208,7 +209,7 @@ async fn replay(
     marks: &Marks,
 ) -> RedisResult<()> {
     let tags = tier.key("t:", b"");
-    // Also where nothing is marked: a replica refuses it.
+    // Also if nothing is marked, because this write fails on a replica.
     version_of_all(tier).exec_async(connection).await?;
     let whole = marks.cleared.then(|| tags.clone());
     let names = marks.tags.iter().map(|tag| tier.key("t:", tag));
@@ -238,7 +239,7 @@ fn version_of_all(tier: &Tier) -> Cmd {
     set
 }
 
-/// What was done to the key in the memory alone, for Redis.
+/// Returns the command that does in Redis what was done to the key in the memory alone.
 fn again(tier: &Tier, key: &[u8], change: &Change) -> Cmd {
     let keys = [tier.key("v:", key), tier.key("c:", key)];
     let tags = tier.key("t:", b"");
@@ -256,7 +257,7 @@ fn again(tier: &Tier, key: &[u8], change: &Change) -> Cmd {
     }
 }
 
-/// Until this connection is lost.
+/// Watches the connection until it is lost.
 async fn watch(tier: &Arc<Tier>, generation: u64) {
     loop {
         let _ = tokio::time::timeout(HEARTBEAT, tier.changed.notified()).await;
@@ -276,7 +277,7 @@ async fn watch(tier: &Arc<Tier>, generation: u64) {
     }
 }
 
-/// What Redis says without being asked, in the order in which it says it, before any later answer of it is read.
+/// Handles a push of Redis. Pushes come in the order in which Redis sends them, and before any later answer is read.
 fn pushed(tier: &Weak<Tier>, generation: u64, push: &PushInfo) -> Result<(), ()> {
     let Some(tier) = tier.upgrade() else {
         return Err(());
@@ -293,7 +294,7 @@ fn pushed(tier: &Weak<Tier>, generation: u64, push: &PushInfo) -> Result<(), ()>
                 }
             }
         }
-        // FLUSHALL.
+        // FLUSHALL was executed.
         (PushKind::Invalidate, _) => {
             count(&tier.counters.invalidations);
             forget_all(&tier, &mut state);

@@ -1,34 +1,34 @@
-//! An entry as Redis has it: see [`scripts`](crate::scripts).
+//! An entry in Redis: see [`scripts`](crate::scripts).
 
 use cache::{Condition, Form, Write};
 
-/// Fields of an entry, and how long it is there.
+/// The fields of an entry, and its remaining time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) form: Form,
     pub(crate) int: i64,
     pub(crate) bytes: Vec<u8>,
-    /// Microseconds, 0 for ever.
+    /// Microseconds until the entry expires; 0 for never.
     pub(crate) ttl: u64,
-    /// Microseconds until another is to be computed, 0 for never.
+    /// Microseconds until another value is to be computed; 0 for never.
     pub(crate) fresh: u64,
     pub(crate) tags: Vec<(Vec<u8>, i64)>,
 }
 
-/// What a script gives: milliseconds that are left, and the fields.
+/// The result of a script: the remaining milliseconds, and the fields.
 pub(crate) type Reply = (i64, Vec<Vec<u8>>);
 
 pub(crate) fn number(bytes: &[u8]) -> Option<i64> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
-/// At least one, unless it is 0, which is for ever.
+/// Converts microseconds; the result is at least 1, except for 0, which means for ever.
 pub(crate) fn milliseconds(microseconds: u64) -> u64 {
     microseconds.div_ceil(1000).min(i64::MAX as u64 / 4)
 }
 
 impl Entry {
-    /// `None` where there is none, or what is there was not written by this program.
+    /// Returns `None` if there is no entry, or if this program has not written it.
     pub(crate) fn of((left, fields): Reply) -> Option<Entry> {
         let mut entry = Entry {
             form: Form::Int,
@@ -68,13 +68,13 @@ impl Entry {
         Some(entry)
     }
 
-    /// The tags without that of the whole cache.
+    /// Returns the tags without the tag of the whole cache.
     pub(crate) fn named_tags(&self) -> impl Iterator<Item = &(Vec<u8>, i64)> {
         self.tags.iter().filter(|(name, _)| !name.is_empty())
     }
 }
 
-/// The value of an entry as Redis keeps it.
+/// Returns the value of an entry in the form that Redis stores.
 pub(crate) fn value(form: Form, int: i64, bytes: &[u8]) -> Vec<u8> {
     match form {
         Form::Int => int.to_string().into_bytes(),
@@ -82,7 +82,7 @@ pub(crate) fn value(form: Form, int: i64, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// How long before its end a value is computed again, in milliseconds.
+/// Returns how long before its expiry a value is to be computed again, in milliseconds.
 pub(crate) fn before_end(write: &Write<'_>) -> u64 {
     if write.fresh == 0 || write.ttl == 0 {
         0
@@ -91,7 +91,7 @@ pub(crate) fn before_end(write: &Write<'_>) -> u64 {
     }
 }
 
-/// The name of a condition, and what it compares with.
+/// Returns the name of a condition, and the two values that it compares with.
 pub(crate) fn condition(
     condition: &Condition<'_>,
     claim: Option<&str>,

@@ -1,4 +1,4 @@
-//! What processes of the server ask: each through a socket of its own, one question after the other.
+//! Serves the questions of the server's processes. Each socket has one question at a time.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,11 +12,11 @@ use tokio::net::{UnixDatagram, UnixStream};
 
 use crate::state::Tier;
 
-/// More than that around a value, or than that of several, is no question.
+/// The most bytes of a question beside its value, or of one with several values. A longer message is invalid.
 const AROUND: usize = 2 << 20;
-/// Memory that a connection keeps between two questions.
+/// Bytes of memory that a connection keeps between two questions.
 const KEPT: usize = 64 * 1024;
-/// After one that could not be received, for want of descriptors for example.
+/// The pause after a socket could not be received, for lack of descriptors for example.
 const PAUSE: Duration = Duration::from_millis(10);
 
 pub(crate) async fn serve(tier: &Arc<Tier>, intake: OwnedFd) {
@@ -30,7 +30,7 @@ pub(crate) async fn serve(tier: &Arc<Tier>, intake: OwnedFd) {
             Ok(Some(stream)) => {
                 let tier = Arc::clone(tier);
                 tokio::spawn(async move {
-                    // Its process has ended, or it gave up.
+                    // The process has ended, or has given up.
                     let _ = answer(&tier, stream).await;
                 });
             }

@@ -1,15 +1,16 @@
-//! The second tier of the cache: a Redis that several machines share, and of which each machine's memory has copies.
+//! The second tier of the cache: a Redis that several machines share, and whose values each machine's memory has copies of.
 //!
-//! Redis is the cache, and decides the order of all operations. Each server has **one connection** to it, in the supervisor, which
-//! sends what the processes of the server ask, and through which Redis says what other servers have changed (client-side caching:
-//! `CLIENT TRACKING` in broadcast mode, without the connection's own changes). So a value in the memory is good until the connection
-//! says otherwise, and reading it asks no process.
+//! Redis is the cache, and defines the order of all operations. Each server has **one connection** to Redis, in the
+//! supervisor. It sends the questions of the server's processes, and receives the changes that other servers make
+//! (client-side caching: `CLIENT TRACKING` in broadcast mode, without the connection's own changes). So a value in the
+//! memory is valid until the connection reports a change, and reading it asks no process.
 //!
-//! What comes back is put into the memory only if nothing else about its key was under way or arrived meanwhile ([`order`]); else the
-//! memory has nothing, and the next read asks Redis. That is right in whatever order answers and invalidations are handled.
+//! An answer is put into the memory only if nothing else about its key was under way or arrived meanwhile ([`order`]); else
+//! the memory has nothing, and the next read asks Redis. This is correct in whatever order answers and invalidations are
+//! handled.
 //!
-//! While Redis is away the memory is the cache, and what is written is marked ([`marks`]). When it is back, what was marked is deleted
-//! there, then all that the memory has is forgotten; so nothing that was right before or during the absence is read after it.
+//! While Redis is away the memory is the cache, and written keys are marked ([`marks`]). When Redis is back, the marked keys
+//! are deleted there, then the whole memory is forgotten; so no value from before or during the absence is read after it.
 #![forbid(unsafe_code)]
 
 mod answers;

@@ -1,15 +1,16 @@
-//! What was written while Redis was away: it is deleted there when Redis is back, because another machine may have written too.
+//! The keys written while Redis was away. They are deleted there when Redis is back, because another machine may have written
+//! too; a number that was only incremented is incremented there instead.
 
 use std::collections::{HashMap, HashSet};
 
-/// Beyond that many keys the whole cache is cleared when Redis is back.
+/// The number of keys and tags above which the whole cache is cleared instead when Redis is back.
 const MOST: usize = 10_000;
 
-/// What became of a key.
+/// The change of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Written,
-    /// Nothing but this was added; microseconds of a new one.
+    /// Only additions, with this sum; `ttl` is that of a new number, in microseconds.
     Added {
         by: i64,
         ttl: u64,
@@ -18,7 +19,7 @@ pub(crate) enum Change {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
-    /// Before all others.
+    /// The cache was cleared, before all other changes.
     pub(crate) cleared: bool,
     pub(crate) tags: HashSet<Vec<u8>>,
     pub(crate) keys: HashMap<Vec<u8>, Change>,

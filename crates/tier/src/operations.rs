@@ -1,4 +1,4 @@
-//! Each operation on values: what is asked of Redis, what is done in the memory with the answer, and what while Redis is away.
+//! The operations on values: the call to Redis, the change of the memory by its answer, and the change while Redis is away.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::scripts::NO_KEY;
 use crate::state::{State, Tier};
 use crate::status::count;
 
-/// A key as [`Order`](crate::order::Order) knows it.
+/// Returns the form of a key that [`Order`](crate::order::Order) uses.
 pub(crate) fn of_value(key: &[u8]) -> Vec<u8> {
     [b"v:", key].concat()
 }
@@ -82,7 +82,8 @@ impl Tier {
         .await
     }
 
-    /// What Redis has of this key, and whether the memory has it now too. Where it has none, the memory notes that.
+    /// Returns the entry that Redis has for the key, and whether the memory has it now too. Without an entry, the memory
+    /// notes that.
     pub(crate) fn found(
         &self,
         state: &mut State,
@@ -95,7 +96,7 @@ impl Tier {
             let is_still = state.order.is_still(ticket, &of_value(key));
             state.order.moves(&of_value(key));
             if is_none && is_still {
-                // Without room the next read asks again.
+                // If there is no room for the note, the next read asks again.
                 let _ = self.cache.note_absent(key);
             }
             return None;
@@ -114,8 +115,8 @@ impl Tier {
         }
     }
 
-    /// What was read is put into the memory, if it is still true and there is room. Kept or not, its caller sees it; so no other answer
-    /// that is under way is kept then, which may be of a time before.
+    /// Puts an entry that was read into the memory, if it is still true and there is room. In any case the caller sees the
+    /// entry; so no other answer under way is kept, because that may be older.
     pub(crate) fn keep(
         &self,
         state: &mut State,
@@ -188,7 +189,7 @@ impl Tier {
         .await
     }
 
-    /// As they are now. What they were before is of no use to a value that is computed from now on.
+    /// Returns the tags as they are now. Their earlier versions are of no use to a value that is computed from now on.
     async fn tags(&self, names: &[&[u8]]) -> Sent {
         let mut get = redis::cmd("MGET");
         for name in names {
@@ -208,7 +209,7 @@ impl Tier {
                     Some(versions) if is_still => {
                         answers::marks(self.cache.tags_of(names, &versions))
                     }
-                    // Marks of no tag: what is computed is not kept.
+                    // Marks of no tag, with which the computed value is not kept.
                     _ => answers::marks(Ok(vec![Mark::default(); names.len()])),
                 }
             },
@@ -235,19 +236,19 @@ impl Tier {
         sent(&Answer::Yes)
     }
 
-    /// With versions of these tags and of the whole cache.
+    /// Makes a call that first creates the missing versions of these tags and of the whole cache.
     pub(crate) fn making(&self, tags: &[Vec<u8>], command: Cmd) -> Call {
         Call::making(&self.made(tags), self.random(), command)
     }
 
-    /// Keys of these tags and of the whole cache.
+    /// Returns the keys of these tags and of the whole cache.
     pub(crate) fn made<'t>(&self, tags: impl IntoIterator<Item = &'t Vec<u8>>) -> Vec<Vec<u8>> {
         let whole = self.key("t:", b"");
         let tags = tags.into_iter().map(|tag| self.key("t:", tag));
         std::iter::once(whole).chain(tags).collect()
     }
 
-    /// Is the computation of this key still the caller's, here?
+    /// Returns whether, in this server, the caller still has the claim of the computation.
     pub(crate) fn has_claim(&self, key: &[u8], token: u64) -> bool {
         self.cache.holds_claim(Space::Computation, key, token) == Ok(true)
     }

@@ -1,4 +1,4 @@
-//! Where Redis is, and how it is used.
+//! The address of Redis, and the options of the connection.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,33 +8,35 @@ use redis::{
     TlsCertificates,
 };
 
-/// As the settings have them.
+/// The options of the second tier, from the settings.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// `redis://`, `rediss://` (TLS) or `unix:`, with user, password and number of the database if needed. Of TLS, `cacert`, `cert` and
-    /// `key` in its query are files (PEM), by the names that redis-cli has for them.
+    /// The URL: `redis://`, `rediss://` (TLS) or `unix:`, with user, password and number of the database if needed. For TLS
+    /// the query may name PEM files as `cacert`, `cert` and `key`, which are redis-cli's names.
     pub url: String,
-    /// Before each key. What has the same prefix in the same database is one cache.
+    /// The prefix of each key. All servers with the same prefix in the same database share one cache.
     pub prefix: String,
-    /// How long Redis may take to answer; it is away then.
+    /// How long Redis may take to answer before it counts as away.
     pub timeout: Duration,
 }
 
-/// Of TLS.
+/// The files for TLS.
 struct Files {
-    /// What Redis is trusted by; `None`: what the system trusts.
+    /// The certificates of authorities to trust; `None` for those of the system.
     ca: Option<PathBuf>,
-    /// What is shown to Redis, and the key of that.
+    /// The client certificate, and its key.
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
 }
 
-/// What the query of a URL may have: of TLS, and of a Unix socket, for which the library reads it.
+/// The parameters that the query of a URL may have: for TLS, and for a Unix socket, where the library reads them.
 const PARAMETERS: [&str; 7] = ["cacert", "cert", "key", "db", "user", "pass", "protocol"];
 
 impl Options {
+    /// Makes the client.
+    ///
     /// # Errors
-    /// What is wrong with the address or the files; a password is not in it.
+    /// If the address or a file is invalid. The text does not contain a password.
     pub fn client(&self) -> Result<Client, String> {
         let info = self.connection()?;
         let is_tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
@@ -48,8 +50,10 @@ impl Options {
         client.map_err(|error| error.to_string())
     }
 
+    /// Parses the URL.
+    ///
     /// # Errors
-    /// What is wrong with the address; a password is not in it.
+    /// If the address is invalid. The text does not contain a password.
     pub fn connection(&self) -> Result<ConnectionInfo, String> {
         let info = self.url.as_str().into_connection_info();
         let info = info.map_err(|error| match self.relative_socket() {
@@ -76,12 +80,12 @@ impl Options {
         Ok(info.set_redis_settings(settings))
     }
 
-    /// What stands for the path of a Unix socket, if it does not begin with a slash.
+    /// Returns the path of a Unix socket if it is not absolute.
     fn relative_socket(&self) -> Option<&str> {
         let (scheme, rest) = self.url.split_once(':')?;
         let path = rest.split(['?', '#']).next()?;
         let path = path.strip_prefix("//").unwrap_or(path);
-        // A password may stand before it.
+        // A password may precede the path.
         let path = path.rsplit('@').next()?;
         let is_socket = scheme == "unix" || scheme.ends_with("+unix");
         (is_socket && !path.starts_with('/')).then_some(path)
@@ -108,7 +112,7 @@ impl Options {
         }
     }
 
-    /// For people: without user and password.
+    /// Returns the address for people: without user and password.
     pub fn shown(&self) -> String {
         let Ok(info) = self.connection() else {
             return "?".into();
@@ -131,7 +135,7 @@ impl Options {
         }
     }
 
-    /// An error of the first connection, with what it most likely comes from.
+    /// Returns an error of the first connection with its most likely cause.
     pub(crate) fn explained(&self, error: &str) -> String {
         let hint = HINTS.iter().find(|(part, scheme, _)| {
             error.contains(part) && (scheme.is_empty() || self.url.starts_with(scheme))
@@ -143,7 +147,7 @@ impl Options {
     }
 }
 
-/// What an error contains, how the URL begins, and what it then means.
+/// A part of an error, the beginning of the URL, and the hint that is shown for both.
 const HINTS: [(&str, &str, &str); 8] = [
     (
         "BadSignature",

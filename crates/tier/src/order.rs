@@ -1,16 +1,17 @@
-//! Whether an answer of Redis is still true when it is put into the memory.
+//! Decides whether an answer of Redis is still true when it is put into the memory.
 //!
-//! Operations on one key may be answered in another order than they were done, and invalidations may be handled before answers that
-//! Redis sent first. So an operation may leave a value in the memory only if, from its begin to its end, no other operation of this
-//! server that changes one of its keys was under way, no invalidation of one arrived, and no answer about one went to a caller: Redis says what
-//! has changed only after the answers of the same moment, so that one may be newer.
+//! Operations on one key may be answered in another order than Redis has done them, and invalidations may be handled before
+//! answers that Redis sent earlier. So an operation may leave a value in the memory only if, from its begin to its end, no
+//! other operation of this server that changes one of its keys was under way, no invalidation of one arrived, and no answer
+//! about one went to a caller. The last rule is needed because Redis sends invalidations only after the answers of the same
+//! moment, so that answer may be newer.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// Keys that moved are forgotten beyond that number, as far as no operation needs them.
+/// The number of moved keys above which those are forgotten that no operation needs.
 const REMEMBERED: usize = 4096;
 
-/// What has moved since the oldest operation that is under way began.
+/// The keys that have moved since the oldest operation under way began.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     now: u64,
@@ -24,7 +25,7 @@ pub(crate) struct Order {
 #[derive(Debug)]
 pub(crate) struct Ticket {
     began: u64,
-    /// What it changes, each once.
+    /// The keys that the operation changes, each once.
     changes: BTreeSet<Vec<u8>>,
 }
 
@@ -59,7 +60,7 @@ impl Order {
         }
     }
 
-    /// Another one has changed it.
+    /// Notes that a key has moved: it was changed, or an answer about it went to a caller.
     pub(crate) fn moves(&mut self, key: &[u8]) {
         let now = self.next();
         self.moved.insert(key.to_vec(), now);
@@ -73,7 +74,7 @@ impl Order {
         self.all_moved = self.next();
     }
 
-    /// No other has changed this key since the operation began, and none is about to.
+    /// Returns whether no other operation has changed this key since the operation began, and none is about to.
     pub(crate) fn is_still(&self, ticket: &Ticket, key: &[u8]) -> bool {
         let own = usize::from(ticket.changes.contains(key));
         let others = self.changing.get(key).is_some_and(|count| *count > own);

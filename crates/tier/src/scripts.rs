@@ -1,4 +1,5 @@
-//! What Redis does as one step. An entry is a hash, so a number in it can be added to and has tags all the same:
+//! The scripts that Redis executes as one step. An entry is a hash, so that a number in it can be incremented and still has
+//! tags:
 //!
 //! | field | what it has |
 //! |---|---|
@@ -12,7 +13,7 @@
 
 use redis::Script;
 
-/// Gives the fields of an entry that is alive, and removes one that is not.
+/// Returns the fields of an entry that is alive, and removes one that is not.
 const READ: &str = "
 local function read(key, tags)
   local e = redis.call('HGETALL', key)
@@ -37,7 +38,7 @@ local e = read(KEYS[1], ARGV[1])
 return {redis.call('PTTL', KEYS[1]), e}
 ";
 
-/// KEYS: entries. ARGV: prefix of tags. Gives what [`GET`] gives of each; of what is none of ours an empty one.
+/// KEYS: entries. ARGV: prefix of tags. Returns for each the result of [`GET`]; an empty one for a key that is no entry.
 const GET_MANY: &str = "
 local all = {}
 for i = 1, #KEYS do
@@ -47,13 +48,13 @@ end
 return all
 ";
 
-/// What [`GET`] gives in place of a time where there is no such key.
+/// The result of [`GET`] in place of a time if there is no such key.
 pub(crate) const NO_KEY: i64 = -2;
 
-/// What is written ends the computation of its key, whose value would be older.
+/// A write ends the computation of its key, because the computed value would be older.
 ///
-/// KEYS: entry, computation. ARGV: prefix of tags, condition, what it needs (two), ttl, form, `s`, value, then names of tags and the
-/// versions that they must have, empty for any. Gives the versions, or nothing if the condition does not hold.
+/// KEYS: entry, computation. ARGV: prefix of tags, condition, its two values, ttl, form, `s`, value, then names of tags and
+/// the versions that they must have, empty for any. Returns the versions, or nothing if the condition does not hold.
 const WRITE: &str = "
 local condition = ARGV[2]
 if condition == 'claimed' and redis.call('GET', KEYS[2]) ~= ARGV[3] then return false end
@@ -79,7 +80,7 @@ if ARGV[5] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[5]) end
 return versions
 ";
 
-/// KEYS: entry, computation. ARGV: prefix of tags, what is added, ttl, names of tags.
+/// KEYS: entry, computation. ARGV: prefix of tags, summand, ttl, names of tags.
 const ADD: &str = "
 local e = read(KEYS[1], ARGV[1])
 if #e == 0 then
@@ -101,7 +102,7 @@ redis.call('UNLINK', KEYS[2])
 return {redis.call('PTTL', KEYS[1]), redis.call('HGETALL', KEYS[1])}
 ";
 
-/// What [`ADD`] gives in place of a time.
+/// The results of [`ADD`] in place of a time.
 pub(crate) const NO_NUMBER: i64 = -3;
 pub(crate) const TOO_LARGE: i64 = -4;
 
@@ -112,7 +113,7 @@ redis.call('UNLINK', KEYS[1], KEYS[2])
 return #e > 0
 ";
 
-/// KEYS: entry, computation, and so on. ARGV: prefix of tags. Gives of each whether there was one.
+/// KEYS: entry, computation, and so on. ARGV: prefix of tags. Returns for each entry whether it existed.
 const DELETE_MANY: &str = "
 local deleted = {}
 for i = 1, #KEYS, 2 do
@@ -123,20 +124,21 @@ end
 return deleted
 ";
 
-/// KEYS: computation. ARGV: prefix of tags, token, time. Gives the version of the whole cache.
+/// KEYS: computation. ARGV: prefix of tags, token, time. Returns the version of the whole cache.
 const CLAIM: &str = "
 if not redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[3]) then return false end
 return redis.call('GET', ARGV[1])
 ";
 
-/// KEYS: computation. ARGV: token, time; 0 gives it back.
+/// KEYS: computation. ARGV: token, time; 0 releases the claim.
 const KEEP: &str = "
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[2] == '0' then return redis.call('UNLINK', KEYS[1]) end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 ";
 
-/// KEYS: lock, last token. ARGV: owner, time. A token is a time in microseconds, so it also grows where Redis has lost the last one.
+/// KEYS: lock, last token. ARGV: owner, time. A token is a time in microseconds, so it also grows if Redis has lost the last
+/// one.
 const LOCK: &str = "
 if redis.call('EXISTS', KEYS[1]) == 1 then return false end
 local time = redis.call('TIME')
@@ -150,7 +152,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return text
 ";
 
-/// KEYS: lock. ARGV: token, time; 0 gives it back, -1 only looks.
+/// KEYS: lock. ARGV: token, time; 0 releases the lock, -1 only checks it.
 const HOLD: &str = "
 if redis.call('HGET', KEYS[1], 't') ~= ARGV[1] then return 0 end
 if ARGV[2] == '-1' then return 1 end
@@ -158,7 +160,7 @@ if ARGV[2] == '0' then return redis.call('UNLINK', KEYS[1]) end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 ";
 
-/// KEYS: lock. ARGV: owner, empty for any. Gives the token.
+/// KEYS: lock. ARGV: owner, empty for any. Returns the token.
 const HOLDER: &str = "
 local lock = redis.call('HMGET', KEYS[1], 'o', 't')
 if not lock[1] or (ARGV[1] ~= '' and lock[1] ~= ARGV[1]) then return false end

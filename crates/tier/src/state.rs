@@ -1,4 +1,5 @@
-//! What is known of Redis, and how an operation finds its way: through Redis, or while that is away through the memory alone.
+//! The state of the link to Redis, and the path of an operation: through Redis, or while that is away through the memory
+//! alone.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -22,10 +23,10 @@ use crate::scripts::Scripts;
 use crate::status::{Counters, Status, count, counted};
 use crate::{connection, intake};
 
-/// The way to Redis.
+/// The link to Redis.
 pub(crate) enum Link {
     Away,
-    /// It answers again, and what was marked is being deleted there: operations wait.
+    /// Redis responds again, and the marked keys are being deleted there; operations wait.
     Returning,
     There(MultiplexedConnection),
 }
@@ -34,12 +35,12 @@ pub(crate) struct State {
     pub(crate) link: Link,
     pub(crate) since: Instant,
     pub(crate) error: Option<String>,
-    /// Of connections, each of which has another number.
+    /// The number of the current connection; each connection gets another one.
     pub(crate) generation: u64,
     pub(crate) order: Order,
     pub(crate) marks: Marks,
     pub(crate) claims: RemoteClaims,
-    /// Those that wait for something to happen to a key.
+    /// The tasks that wait for a change of a key.
     pub(crate) awaited: HashMap<Vec<u8>, Arc<Notify>>,
 }
 
@@ -50,14 +51,14 @@ pub struct Tier {
     pub(crate) scripts: Scripts,
     pub(crate) counters: Counters,
     state: Mutex<State>,
-    /// The link has changed.
+    /// Notified when the link has changed.
     pub(crate) changed: Notify,
-    /// Nothing is under way any more.
+    /// Notified when no operation is under way any more.
     pub(crate) idle: Notify,
-    /// The link is no longer [`Link::Returning`].
+    /// Notified when the link is no longer [`Link::Returning`].
     pub(crate) returned: Notify,
     random: RandomState,
-    /// Of this server, among those that share the cache.
+    /// The id of this server, among those that share the cache.
     pub(crate) id: u64,
 }
 
@@ -70,16 +71,16 @@ impl std::fmt::Debug for Tier {
 }
 
 impl Tier {
-    /// Serves what comes through the intake from now on, on a thread of its own. Until Redis answers it is away.
+    /// Serves the sockets that come through the intake, on a thread of its own. Redis is away until the first connection.
     ///
     /// # Errors
-    /// If the address is none.
+    /// If the address is invalid.
     pub fn start(
         cache: &'static Cache,
         options: Options,
         intake: OwnedFd,
     ) -> io::Result<Arc<Tier>> {
-        // Another part of the program may have chosen one.
+        // Fails if another part of the program has already chosen a provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         options.client().map_err(io::Error::other)?;
         let tier = Arc::new(Tier {
@@ -119,15 +120,16 @@ impl Tier {
         [self.options.prefix.as_bytes(), kind.as_bytes(), name].concat()
     }
 
-    /// A number that was never given before, by any server.
+    /// Returns a number that no server has used before.
     pub(crate) fn random(&self) -> i64 {
         let time = Instant::now();
         let number = self.random.hash_one((time, std::process::id()));
         (number >> 1).max(1).cast_signed()
     }
 
-    /// `call` in Redis, then `done` with its answer; or `away`, which is done in the memory alone. `changes` are the keys
-    /// that it changes, as [`Order`] knows them. Where Redis refuses, `denied` is the answer.
+    /// Sends `call` to Redis, then runs `done` with its answer; or runs `away`, which does the operation in the memory
+    /// alone. `changes` are the keys that the operation changes, in the form that [`Order`] uses. If Redis refuses, runs
+    /// `denied`.
     pub(crate) async fn through<T: FromRedisValue, R>(
         &self,
         changes: impl IntoIterator<Item = Vec<u8>>,
@@ -179,7 +181,7 @@ impl Tier {
         logging::warning!("redis refused an operation of the cache error={error}");
     }
 
-    /// This connection is of no use any more. What is under way on it ends by itself.
+    /// Gives up this connection. Operations that are under way on it end by themselves.
     pub(crate) fn lost(&self, state: &mut State, generation: u64, why: &str) {
         if state.generation != generation || matches!(state.link, Link::Away) {
             return;
@@ -196,7 +198,7 @@ impl Tier {
     pub(crate) fn set_link(&self, state: &mut State, link: Link) {
         let tier = match &link {
             Link::There(_) => cache::Tier::There,
-            // A read of what is not here waits, as all others do.
+            // A read of a key that is not in the memory waits, as all other operations do.
             Link::Returning => cache::Tier::There,
             Link::Away => cache::Tier::Away,
         };
@@ -228,10 +230,10 @@ impl Tier {
     }
 }
 
-/// No room, or something that an operator has to look at.
+/// Returns [`Refused::Full`] if Redis has no room; other errors need an operator's attention.
 ///
-/// Redis may take the commands of a transaction and refuse its EXEC, when what it has queued is more than `maxmemory` leaves. Of that
-/// the crate says only that it is no list of answers.
+/// Redis may accept the commands of a transaction and refuse its EXEC, if the queued commands take more than `maxmemory`
+/// leaves. The crate reports only that the reply is no list of answers.
 fn why(error: &RedisError) -> Refused {
     let is_refused_exec = error.kind() == ErrorKind::UnexpectedReturnType
         && error.to_string().contains("multi response");

@@ -1,30 +1,30 @@
-//! What operators see of it.
+//! The status of the second tier, for operators.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// How it is now, and what happened since the server started.
+/// The state of the link, and counters since the server started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct Status {
-    /// Without user and password.
+    /// The address without user and password.
     pub address: String,
     pub is_there: bool,
-    /// Of the state.
+    /// How long the state has lasted.
     pub seconds: u64,
-    /// Why it is away.
+    /// Why Redis is away.
     pub error: Option<String>,
-    /// Keys and tags that were written while it was away.
+    /// Keys and tags that were written while Redis was away.
     pub marked: u64,
-    /// Reads that the memory could not answer, and those that Redis had a value for.
+    /// Reads that the memory could not answer, and those of them for which Redis had a value.
     pub reads: u64,
     pub hits: u64,
     pub writes: u64,
-    /// Keys and tags that other servers changed, or that expired or were evicted there.
+    /// Keys and tags that other servers have changed, or that have expired or were evicted in Redis.
     pub invalidations: u64,
-    /// How often it went away.
+    /// How often Redis went away.
     pub losses: u64,
-    /// Operations that it answered with an error.
+    /// Operations that Redis answered with an error.
     pub denied: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Writing: what is asked of Redis, and what the memory keeps of it.
+//! Writing: the call to Redis, and the entry that the memory keeps.
 
 use cache::{Condition, Form, Mark, Refused, Stored, Write};
 use cache_link::{Answer, Wanted};
@@ -23,7 +23,7 @@ impl Tier {
             Err(answer) => return answer,
         };
         let Some((names, versions)) = self.tags_of(wanted) else {
-            // A tag was deleted since the computation began: its value is of what was before.
+            // A tag was deleted since the computation began, so the value was made of older data.
             return self.delete(key).await;
         };
         let set = self.set(wanted, claim.as_ref(), &names, &versions);
@@ -34,7 +34,7 @@ impl Tier {
             |state| sent(&self.write_here(state, wanted)),
             |state, ticket, versions: Option<Vec<Vec<u8>>>| match versions {
                 None => {
-                    // Something else is there than the caller read, perhaps here.
+                    // The value is not the one that the caller has read, perhaps from the memory.
                     self.cache.forget(key);
                     sent(&Answer::No)
                 }
@@ -51,7 +51,7 @@ impl Tier {
         .await
     }
 
-    /// What is sent for a write.
+    /// Returns the command for a write.
     pub(crate) fn set(
         &self,
         wanted: &Wanted<'_>,
@@ -80,7 +80,8 @@ impl Tier {
         set
     }
 
-    /// Names and versions of the tags that it is to have, of which those of a computation are fixed; `None`: one is no more.
+    /// Returns names and versions of the tags for the entry; the versions are fixed for a computation. `None` if one of its
+    /// tags is gone.
     pub(crate) fn tags_of(&self, wanted: &Wanted<'_>) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
         if wanted.marks.is_empty() {
             let names: Vec<_> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
@@ -100,7 +101,7 @@ impl Tier {
         )
     }
 
-    /// Redis has it. The memory has it too, or nothing.
+    /// Puts an entry that Redis has written into the memory, or removes the key there.
     pub(crate) fn written(
         &self,
         state: &State,
@@ -131,7 +132,7 @@ impl Tier {
                 condition,
                 ..*write
             };
-            // The first one is that of the whole cache.
+            // The first version is that of the whole cache.
             self.cache.write_versions(&write, &versions[1..])
         });
         if stored != Ok(Stored::Yes) {

@@ -1,9 +1,9 @@
-//! Budgets that all workers of a server share: how many connections they may have to one database, all together.
+//! Budgets that all workers of a server share, such as the total number of connections to one database.
 //!
-//! Each worker has a row of its own and counts in it what it holds; the sum over all rows is what is used. To acquire, a
-//! worker adds to its row first and takes it back if the sum is then too high, so the total is never exceeded; two that
-//! reach for the last piece at once may both miss it, and ask again. When a worker dies, the supervisor clears its row:
-//! what it held is free at that moment.
+//! Each worker counts what it holds in a row of its own; the sum over all rows is the amount in use. To acquire, a worker
+//! adds to its row first and subtracts again if the sum is then too high, so the total is never exceeded. Two workers that
+//! try to take the last unit at once may both fail, and try again. When a worker dies, the supervisor clears its row, which
+//! releases what the worker held.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,26 +11,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::mapping::{self, Mapping};
 
-/// Different budgets of one server.
+/// The number of budgets of one server.
 const BUDGETS: usize = 32;
-/// Processes that hold something at the same time: workers of all generations.
+/// The number of processes that can hold something at the same time: workers of all generations.
 const ROWS: usize = 1024;
 const AT_BUDGETS: usize = 8;
 const AT_ROWS: usize = 128;
 const ROW: usize = 1 + BUDGETS;
 const MAGIC: u64 = u64::from_le_bytes(*b"HBUDGE\x01\x00");
 
-/// The shared table.
+/// The shared table of budgets.
 #[derive(Debug)]
 pub struct Budgets {
     mapping: Mapping,
 }
 
-/// One process's row of it.
+/// The row of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder(usize);
 
-/// FNV-1a; 0 marks a free place.
+/// Returns the FNV-1a hash of a name; never 0, which marks a free place.
 fn hash(name: &[u8]) -> u64 {
     name.iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -40,7 +40,7 @@ fn hash(name: &[u8]) -> u64 {
 }
 
 impl Budgets {
-    /// Memory for a table; [`Budgets::map`] it in every process.
+    /// Creates the memory of a table; each process maps it with [`Budgets::map`].
     pub fn create() -> io::Result<OwnedFd> {
         let fd = mapping::create_file(c"hearth-budgets", AT_ROWS + ROWS * ROW)?;
         Mapping::of(&fd)?[0].store(MAGIC, Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl Budgets {
         &self.mapping[AT_ROWS + row * ROW + 1 + budget]
     }
 
-    /// A free row for the process `pid`; `None` when there is none left.
+    /// Claims a free row for the process `pid`; `None` if there is none.
     pub fn claim(&self, pid: u32) -> Option<Holder> {
         let pid = u64::from(pid);
         (0..ROWS)
@@ -86,7 +86,7 @@ impl Budgets {
             .map(Holder)
     }
 
-    /// The process `pid` is gone: releases what it held.
+    /// Releases what the process `pid` held, which has exited.
     pub fn reap(&self, pid: u32) {
         for row in
             (0..ROWS).filter(|&row| self.owner(row).load(Ordering::Acquire) == u64::from(pid))
@@ -96,7 +96,7 @@ impl Budgets {
         }
     }
 
-    /// The budget of that name, with this total from now on. `None` when there are too many names.
+    /// Returns the budget of this name, and sets its total. `None` if there are too many names.
     pub fn open(&self, name: &[u8], total: u64) -> Option<usize> {
         let hash = hash(name);
         let budget = (0..BUDGETS).find(|&budget| {
@@ -112,7 +112,7 @@ impl Budgets {
         Some(budget)
     }
 
-    /// How much of it is held by all together.
+    /// Returns how much of the budget all processes hold together.
     pub fn used(&self, budget: usize) -> u64 {
         (0..ROWS)
             .filter(|&row| self.owner(row).load(Ordering::Acquire) != 0)
@@ -120,7 +120,7 @@ impl Budgets {
             .sum()
     }
 
-    /// How much is held of the budget of that name; 0 if there is none.
+    /// Returns how much all processes hold of the budget of this name; 0 if there is none.
     pub fn used_of(&self, name: &[u8]) -> u64 {
         let hash = hash(name);
         (0..BUDGETS)
@@ -128,7 +128,7 @@ impl Budgets {
             .map_or(0, |budget| self.used(budget))
     }
 
-    /// Take `n`; false when that would be more than the total.
+    /// Takes `n`; returns false if that exceeded the total.
     pub fn acquire(&self, holder: Holder, budget: usize, n: u64) -> bool {
         let held = self.held(holder.0, budget);
         held.fetch_add(n, Ordering::SeqCst);
@@ -139,7 +139,7 @@ impl Budgets {
         false
     }
 
-    /// Give `n` back.
+    /// Releases `n`.
     pub fn release(&self, holder: Holder, budget: usize, n: u64) {
         let held = self.held(holder.0, budget);
         let _ = held.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |held| {

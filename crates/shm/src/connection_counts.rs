@@ -1,8 +1,8 @@
-//! How many connections each worker slot has, where all workers can see it: who has clearly more than another hands the
-//! next one over.
+//! The number of connections of each worker slot, visible to all workers: a worker with clearly more connections than
+//! another hands its next one off.
 //!
-//! One word per slot: the process that serves there, and its open connections. A word is changed for its process only,
-//! so that whatever comes late from or for a predecessor changes nothing of the successor's.
+//! One word per slot has the process that serves in the slot, and its number of open connections. A word is changed only for
+//! its own process, so that a late change by or for a predecessor does not affect the successor's count.
 
 mod addresses;
 
@@ -17,22 +17,22 @@ use self::addresses::SKETCH;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"HLOADS\x02\x00");
 const AT_SLOTS: usize = 1;
-/// Which addresses share a count is not for clients to know.
+/// The position of a secret, so that clients cannot find out which addresses share a count.
 const AT_SECRET: usize = 2;
-/// The word of each slot; behind them what [`addresses`] has of each.
+/// The position of the slots' words; behind them are the sketches of all slots, see [`addresses`].
 const AT_COUNTS: usize = 3;
 
 fn words(slots: usize) -> usize {
     AT_COUNTS + slots * (1 + SKETCH)
 }
 
-/// The shared table.
+/// The shared table of connection counts.
 #[derive(Debug)]
 pub struct ConnectionCounts {
     mapping: Mapping,
 }
 
-/// What a slot had at one moment.
+/// The count of a slot at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotCount {
     word: u64,
@@ -44,7 +44,7 @@ impl SlotCount {
         SlotCount { word }
     }
 
-    /// The process that serves there.
+    /// Returns the process that serves in the slot.
     pub fn pid(self) -> u32 {
         (self.word >> 32) as u32
     }
@@ -62,7 +62,7 @@ impl SlotCount {
 }
 
 impl ConnectionCounts {
-    /// Memory for `slots` slots; [`ConnectionCounts::map`] it in every process.
+    /// Creates memory for `slots` slots; each process maps it with [`ConnectionCounts::map`].
     pub fn create(slots: u32) -> io::Result<OwnedFd> {
         let fd = mapping::create_file(c"hearth-connections", words(slots as usize))?;
         let mapping = Mapping::of(&fd)?;
@@ -94,7 +94,7 @@ impl ConnectionCounts {
         &self.mapping[AT_COUNTS + slot as usize]
     }
 
-    /// Change the slot's word, if it is this process's; what it is now.
+    /// Changes the slot's word if the slot is that of `pid`; returns the new count.
     fn change(
         &self,
         slot: u32,
@@ -111,13 +111,13 @@ impl ConnectionCounts {
         before.ok().map(|word| to(SlotCount { word }))
     }
 
-    /// From now on `pid` serves in this slot.
+    /// Notes that `pid` serves in this slot from now on, without connections.
     pub fn enter(&self, slot: u32, pid: u32) {
         self.word(slot)
             .store(SlotCount::new(pid, 0).word, Ordering::Release);
     }
 
-    /// The same with the connections it has, unless another process does.
+    /// Notes that `pid` serves in this slot, with its connections, unless another process does.
     pub fn enter_again(&self, slot: u32, pid: u32, connections: u32) {
         let _ = self.word(slot).compare_exchange(
             0,
@@ -127,35 +127,35 @@ impl ConnectionCounts {
         );
     }
 
-    /// It takes no more connections there, or is gone.
+    /// Notes that `pid` accepts no more connections in this slot, or has exited.
     pub fn leave(&self, slot: u32, pid: u32) {
         let _ = self.change(slot, pid, |_| SlotCount::new(0, 0));
     }
 
-    /// It has one more; how many that makes. `None` if it is not (or no longer) the one that serves there.
+    /// Counts one more connection; returns the new number. `None` if `pid` does not serve in this slot (any more).
     pub fn add(&self, slot: u32, pid: u32) -> Option<u32> {
         self.change(slot, pid, |count| count.plus(1))
             .map(SlotCount::connections)
     }
 
-    /// It has one less.
+    /// Counts one connection less.
     pub fn take(&self, slot: u32, pid: u32) {
         let _ = self.change(slot, pid, |count| count.plus(-1));
     }
 
-    /// `None` if no worker serves there.
+    /// Returns the count of a slot; `None` if no worker serves in it.
     pub fn count_of(&self, slot: u32) -> Option<SlotCount> {
         let word = self.word(slot).load(Ordering::Acquire);
         (word != 0).then_some(SlotCount { word })
     }
 
-    /// Connections of all slots.
+    /// Returns the number of connections of all slots.
     pub fn total(&self) -> u64 {
         let counts = (0..self.slots()).filter_map(|slot| self.count_of(slot));
         counts.map(|count| u64::from(count.connections())).sum()
     }
 
-    /// Count one more for a slot in which nothing has changed since `seen`; false if something has.
+    /// Counts one more connection for a slot that has not changed since `seen`; returns false if it has.
     pub fn give(&self, slot: u32, seen: SlotCount) -> bool {
         self.word(slot)
             .compare_exchange(

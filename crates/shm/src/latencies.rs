@@ -1,16 +1,16 @@
-//! Histograms of how long requests took, by route and by class of their response; behind the rows of a scoreboard.
+//! Histograms of the latency of requests, by route and by class of the response, behind the rows of a scoreboard.
 //!
-//! A histogram is a word for each bucket, then the sum of the times in microseconds.
+//! A histogram has a word for each bucket, then the sum of the latencies in microseconds.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use crate::mapping::Mapping;
 
-/// Routes that can be told apart.
+/// The number of routes that are counted separately.
 pub const MAX_ROUTES: usize = 32;
 
-/// Upper bounds of the buckets in microseconds; one more has what is longer.
+/// The upper bounds of the buckets in microseconds; one more bucket has the longer latencies.
 pub const LATENCY_BOUNDS: [u64; 15] = [
     1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
     5_000_000, 10_000_000, 30_000_000, 60_000_000,
@@ -20,14 +20,14 @@ const BUCKETS: usize = LATENCY_BOUNDS.len() + 1;
 const WORDS: usize = BUCKETS + 1;
 pub(crate) const LATENCY_WORDS: usize = MAX_ROUTES * ResponseClass::ALL.len() * WORDS;
 
-/// What became of a request.
+/// The class of a request's outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseClass {
     Success,
     Redirect,
     ClientError,
     ServerError,
-    /// Its client left before.
+    /// The client left before a response began.
     Aborted,
 }
 
@@ -40,7 +40,7 @@ impl ResponseClass {
         ResponseClass::Aborted,
     ];
 
-    /// `None`: no response was begun.
+    /// Returns the class of a status; `None` means that no response began.
     #[must_use]
     pub fn of(status: Option<u16>) -> ResponseClass {
         match status {
@@ -52,7 +52,7 @@ impl ResponseClass {
         }
     }
 
-    /// As in metrics.
+    /// Returns the name in metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ fn place(route: usize, class: ResponseClass) -> usize {
     (route.min(MAX_ROUTES - 1) * ResponseClass::ALL.len() + class as usize) * WORDS
 }
 
-/// One writer: loads and stores are enough.
+/// Counts a request. There is one writer, so loads and stores are enough.
 pub(crate) fn count(
     mapping: &Mapping,
     begin: usize,
@@ -84,7 +84,7 @@ pub(crate) fn count(
     }
 }
 
-/// All histograms of one moment, or sums of them.
+/// All histograms at one moment, or sums of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latencies(Vec<u64>);
 
@@ -94,7 +94,7 @@ impl Default for Latencies {
     }
 }
 
-/// One of them.
+/// The histogram of one route and one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Histogram<'a>(&'a [u64]);
 
@@ -104,7 +104,7 @@ impl Latencies {
         Latencies(words.iter().map(|word| word.load(Relaxed)).collect())
     }
 
-    /// Add those of another process.
+    /// Adds the histograms of another process.
     pub fn add(&mut self, other: &Latencies) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             *mine = mine.wrapping_add(*theirs);
@@ -119,7 +119,7 @@ impl Latencies {
 }
 
 impl Histogram<'_> {
-    /// Requests in each bucket, the last one without a bound.
+    /// Returns the number of requests in each bucket; the last bucket has no bound.
     #[must_use]
     pub fn buckets(&self) -> &[u64] {
         &self.0[..BUCKETS]

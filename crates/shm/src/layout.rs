@@ -1,4 +1,4 @@
-//! Where things are in a scoreboard, in words of 8 bytes.
+//! The layout of a scoreboard, in words of 8 bytes.
 //!
 //! ```text
 //! header    0 magic and version   1 slots   2 id of the request that computes, 0 if none does
@@ -11,7 +11,7 @@
 
 use crate::latencies::LATENCY_WORDS;
 
-/// "HSCORE", then the version of this layout.
+/// The magic: "HSCORE", then the version of this layout.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HSCORE\x03\x00");
 
 pub(crate) const HEADER: usize = 64;
@@ -30,9 +30,9 @@ pub(crate) const ROW_FINGERPRINT: usize = 6;
 pub(crate) const ROW_EPOCH: usize = 7;
 pub(crate) const ROW_TARGET: usize = 8;
 
-/// Bytes of a method that are kept.
+/// Bytes of a method that a row has room for.
 pub const MAX_METHOD: usize = (ROW_FINGERPRINT - ROW_METHOD) * 8;
-/// Bytes of a target that are kept.
+/// Bytes of a target that a row has room for.
 pub const MAX_TARGET: usize = (ROW - ROW_TARGET) * 8;
 /// The most requests in flight that a scoreboard can list.
 pub const MAX_SLOTS: u32 = 1 << 16;
@@ -41,21 +41,21 @@ pub(crate) fn words(slots: u32) -> usize {
     latencies(slots) + LATENCY_WORDS
 }
 
-/// Where they begin.
+/// Returns the position of the latencies.
 pub(crate) fn latencies(slots: u32) -> usize {
     HEADER + slots as usize * ROW
 }
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What a worker counts. Each only rises; "open" and "in flight" are differences of two.
+        /// The events that a worker counts. Each counter only rises; "open" and "in flight" are differences of two.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Counter { $($(#[$doc])* $name,)* }
 
         impl Counter {
             pub const ALL: &[Counter] = &[$(Counter::$name,)*];
 
-            /// As in metrics.
+            /// Returns the name in metrics.
             pub fn name(self) -> &'static str {
                 match self { $(Counter::$name => $text,)* }
             }
@@ -93,16 +93,16 @@ counters! {
     Exceptions = "exceptions",
     /// Fatal PHP errors, memory exhaustion included.
     Fatal = "fatal",
-    /// Requests that had to wait for a worker, those that no longer do, and how long all of them waited.
+    /// Requests that had to wait for a worker, those of them that no longer wait, and the sum of their waits.
     Queued = "queued",
     Unqueued = "unqueued",
     QueuedMicroseconds = "queued_microseconds",
-    /// Answers that the front gave in place of a worker: 502, 503.
+    /// Responses that the front sent in place of a worker: 502, 503.
     BadGateway = "bad_gateway",
     Unavailable = "unavailable",
-    /// Of those answered 503: they had waited for as long as they may.
+    /// Requests with a 503 because they had waited for the maximum time.
     QueueTimeouts = "queue_timeouts",
-    /// Requests that were given to a second worker because the first had died.
+    /// Requests that were given to a second worker because the first had exited.
     Retries = "retries",
     /// Requests that were not run, because they had killed two workers.
     Quarantined = "quarantined",

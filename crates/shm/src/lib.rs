@@ -1,10 +1,11 @@
-//! Counters and requests in flight of one worker, in memory shared with the supervisor.
+//! The shared memory of Hearth's processes: scoreboards, budgets, connection counts, the quarantine, and a lock.
 //!
-//! The worker writes without a system call, a lock or an allocation; the supervisor reads when it wants to, also after
-//! the worker was killed half-way through a request: that is how the log can name the requests that were in flight.
+//! A scoreboard has the counters and the requests in flight of one worker, or of one thread of the front. The worker writes
+//! without a system call, a lock or an allocation. The supervisor reads at any time, also after the worker was killed in the
+//! middle of a request: so the log can name the requests that were in flight.
 //!
-//! One scoreboard has **one writer**: the worker's one thread ([`Writer`] is neither `Send` nor `Sync`). Readers are
-//! any number. A row of the table that was read or left half-written shows by its sequence number.
+//! A scoreboard has **one writer**, the worker's one thread ([`Writer`] is neither `Send` nor `Sync`), and any number of
+//! readers. The sequence number of a row shows that it was read or left half-written.
 #![deny(unsafe_code)]
 
 mod budgets;

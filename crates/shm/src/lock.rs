@@ -1,6 +1,6 @@
-//! A lock in a shared mapping that outlives its holder: who takes it after a holder was killed is told so.
+//! A lock in a shared mapping that survives its holder: the next holder after a kill learns that the last one died.
 //!
-//! It is a robust mutex of the C library, because only the kernel knows that a process has died in the middle.
+//! It is a robust mutex of libc, because only the kernel knows that a process has died with a lock.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -10,23 +10,23 @@ use std::time::Duration;
 
 use crate::mapping::Mapping;
 
-/// Words of a mapping that a lock takes.
+/// The number of words of a lock.
 pub const LOCK_WORDS: usize = 8;
-/// A holder never waits: what takes longer was stopped from outside.
+/// How long to wait for a lock. A holder never blocks, so one that holds it longer was stopped from outside.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// As the kernel's `linux/futex.h` has them.
+/// Bits of a futex word, from the kernel's `linux/futex.h`.
 const FUTEX_OWNER_DIED: u32 = 0x4000_0000;
 const FUTEX_TID_MASK: u32 = 0x3fff_ffff;
 
 const _: () = assert!(size_of::<libc::pthread_mutex_t>() <= LOCK_WORDS * 8);
 
-/// It is held until this is dropped.
+/// The lock, held until this is dropped.
 #[derive(Debug)]
 pub struct Guard<'a> {
     mapping: &'a Mapping,
     at: usize,
-    /// The holder before died; what the lock protects may be half done.
+    /// Whether the last holder died, so that the protected data may be half-changed.
     abandoned: bool,
 }
 
@@ -36,7 +36,7 @@ impl Guard<'_> {
         self.abandoned
     }
 
-    /// What the dead holder left is in order again. Unless this is called, the next holder is told the same.
+    /// Notes that the data is repaired. Without this call, the next holder is told of the death too.
     pub fn repaired(&mut self) {
         if std::mem::take(&mut self.abandoned) {
             // SAFETY: it is held by this thread, and was initialized by `create_lock`.
@@ -48,7 +48,8 @@ impl Guard<'_> {
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if self.abandoned {
-            // Unlocked like this it could never be taken again; a panic on the way ends the process, which tells the next.
+            // Unlocking it in this state would make it unusable. A panic before the repair ends the process, and the next
+            // holder is told.
             return;
         }
         // SAFETY: it is held by this thread, and was initialized by `create_lock`.
@@ -60,7 +61,7 @@ fn pointer(mapping: &Mapping, at: usize) -> *mut libc::pthread_mutex_t {
     mapping[at..at + LOCK_WORDS].as_ptr().cast_mut().cast()
 }
 
-/// Makes these words a lock; once, before another process has the mapping.
+/// Makes these words a lock; called once, before another process has the mapping.
 pub fn create_lock(mapping: &Mapping, at: usize) -> io::Result<()> {
     let mut attributes = MaybeUninit::uninit();
     let attributes = attributes.as_mut_ptr();
@@ -80,16 +81,16 @@ pub fn create_lock(mapping: &Mapping, at: usize) -> io::Result<()> {
     made(unsafe { libc::pthread_mutexattr_destroy(attributes) })
 }
 
-/// Takes the lock for as long as this thread lives. False: another thread has it.
+/// Takes the lock for as long as this thread lives. Returns false if another thread has it.
 pub fn hold_for_life(mapping: &'static Mapping, at: usize) -> bool {
     // SAFETY: the words were made a lock by `create_lock`, and stay mapped for ever: the kernel writes there when the thread ends.
     unsafe { libc::pthread_mutex_trylock(pointer(mapping, at)) == 0 }
 }
 
-/// Does the thread that has taken the lock with [`hold_for_life`] still live? Costs one load.
+/// Returns whether the thread lives that has taken the lock with [`hold_for_life`]. Costs one load.
 ///
-/// The first word of the C library's robust mutex is the one that it shares with the kernel: the holder's thread id, and a bit
-/// that the kernel sets when the holder has died.
+/// The first word of libc's robust mutex is the one that it shares with the kernel: the holder's thread id, and a bit that
+/// the kernel sets when the holder has died.
 #[inline]
 pub fn is_held(mapping: &Mapping, at: usize) -> bool {
     let word = mapping[at].load(Ordering::Relaxed) as u32;
@@ -105,7 +106,7 @@ fn deadline() -> libc::timespec {
     }
 }
 
-/// Takes the lock; `None` when another process holds it for seconds, or it is none any more.
+/// Takes the lock; `None` if another process holds it for seconds, or if it is unusable.
 pub fn lock(mapping: &Mapping, at: usize) -> Option<Guard<'_>> {
     let pointer = pointer(mapping, at);
     // SAFETY: the words were made a lock by `create_lock`, and stay mapped as long as `mapping` is borrowed.

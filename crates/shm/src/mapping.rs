@@ -1,4 +1,5 @@
-//! The shared mapping, as words that are only ever touched atomically. The only unsafe code of this crate.
+//! A shared mapping, as words that are accessed only atomically. Apart from the lock, this is the only unsafe code of the
+//! crate.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -15,7 +16,7 @@ const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
 
-/// A shared memory file whose size is sealed.
+/// Creates a shared memory file whose size is sealed.
 pub fn create_file(name: &CStr, words: usize) -> io::Result<OwnedFd> {
     let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     rustix::fs::ftruncate(&fd, words as u64 * 8)?;
@@ -23,7 +24,7 @@ pub fn create_file(name: &CStr, words: usize) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// All of a shared memory file, which must be sealed against shrinking.
+/// A mapping of a whole shared memory file, which must be sealed against shrinking.
 #[derive(Debug)]
 pub struct Mapping {
     start: NonNull<AtomicU64>,

@@ -1,7 +1,7 @@
-//! Memory of this process in place of a shared file, for Miri, which runs neither memfd_create nor shared mappings.
+//! Memory of one process in place of a shared file, for Miri, which supports neither memfd_create nor shared mappings.
 //!
-//! A file is the descriptor that stands for it. What Miri checks here is the order of the accesses: it has the weak memory of
-//! real processors, which the models of shuttle do not.
+//! A file is represented by its descriptor. Miri checks the order of the accesses here: it models the weak memory of real
+//! processors, which shuttle does not.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;

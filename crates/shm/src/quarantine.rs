@@ -1,13 +1,12 @@
-//! Requests that killed workers, in memory shared by the supervisor and all workers: a request that killed two is not run
-//! again for a while.
+//! Requests that killed workers, in memory shared by the supervisor and all workers: a request that killed two workers is
+//! not run again for a while.
 //!
-//! A request is known by a [`Fingerprint`] that its worker writes to its scoreboard. When a
-//! worker dies of a signal, the supervisor looks which request computed there and notes its fingerprint
-//! ([`Quarantine::blame`]). Workers ask before they run a request ([`Quarantine::refuses`]), and take a fingerprint back
-//! when such a request has ended well ([`Quarantine::acquit`]): then the death had another cause, such as a signal from
-//! outside.
+//! A request is identified by a [`Fingerprint`] that its worker writes to its scoreboard. When a worker dies of a signal,
+//! the supervisor looks up which request computed there, and notes its fingerprint ([`Quarantine::blame`]). Workers check a
+//! request before they run it ([`Quarantine::refuses`]), and remove its fingerprint when such a request has ended well
+//! ([`Quarantine::acquit`]): then the death had another cause, such as a signal from outside.
 //!
-//! Fingerprints are keyed with a secret of this server, so those in a log give nothing away of what was sent.
+//! Fingerprints are keyed with a secret of this server, so a fingerprint in a log reveals nothing about the request.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,37 +16,37 @@ use std::time::Duration;
 use crate::mapping::{self, Mapping};
 use crate::writer::now;
 
-/// How long a death is remembered, and a request refused.
+/// How long a death is remembered, and a request is refused.
 const TIME: Duration = Duration::from_secs(60);
-/// As many requests are known at a time; the one noted first makes room.
+/// The number of requests that are remembered; the one whose time ends first makes room.
 const ENTRIES: usize = 64;
 const AT_SECRET: usize = 1;
-/// Deaths noted so far.
+/// The position of the epoch: the number of deaths noted so far.
 const AT_EPOCH: usize = 3;
 const AT_ENTRIES: usize = 8;
-/// Fingerprint, epoch of the first death, end of its time, deaths.
+/// The number of words of an entry: fingerprint, epoch of the first death, end of its time, number of deaths.
 const ENTRY: usize = 4;
 const MAGIC: u64 = u64::from_le_bytes(*b"HQUARA\x01\x00");
 /// The number of deaths after which a request is refused.
 const DEATHS: u64 = 2;
 
-/// The shared table. One process writes all of it but what [`Quarantine::acquit`] does.
+/// The shared table. One process does all writes except those of [`Quarantine::acquit`].
 #[derive(Debug)]
 pub struct Quarantine {
     mapping: Mapping,
 }
 
-/// Of which request, and since which epoch: what a death is judged by.
+/// A request that may have killed its worker, and when it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Suspect {
     pub fingerprint: u64,
-    /// [`Quarantine::epoch`] when it began.
+    /// The [`Quarantine::epoch`] when the request began.
     pub epoch: u64,
-    /// It began after a worker had died with it.
+    /// Whether the request began after a worker had died with it.
     pub again: bool,
 }
 
-/// By which a request is known again, while it is made of the request's parts.
+/// The fingerprint of a request, while the parts of the request are added.
 #[derive(Debug, Clone, Copy)]
 pub struct Fingerprint {
     state: u64,
@@ -55,14 +54,14 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of which the length counts too.
+    /// Adds a part of the request; its length counts too.
     #[inline]
     pub fn add(&mut self, part: &[u8]) {
         let (words, rest) = part.as_chunks::<8>();
         for word in words {
             self.state = mix(self.state ^ u64::from_le_bytes(*word), self.key);
         }
-        // The last eight bytes again, or the few that there are, and the length above those.
+        // The last eight bytes again, or the few that there are, with the length in the top byte.
         let tail = match part.last_chunk::<8>() {
             Some(last) => u64::from_le_bytes(*last),
             None => rest
@@ -73,7 +72,7 @@ impl Fingerprint {
         self.state = mix(self.state ^ tail, self.key.rotate_left(32));
     }
 
-    /// Never 0.
+    /// Returns the fingerprint, which is never 0.
     #[inline]
     #[must_use]
     pub fn finish(self) -> u64 {
@@ -82,7 +81,7 @@ impl Fingerprint {
 }
 
 impl Quarantine {
-    /// Memory for a table; [`Quarantine::map`] it in every process.
+    /// Creates the memory of a table; each process maps it with [`Quarantine::map`].
     pub fn create(secret: [u64; 2]) -> io::Result<OwnedFd> {
         let fd = mapping::create_file(c"hearth-quarantine", AT_ENTRIES + ENTRIES * ENTRY)?;
         let mapping = Mapping::of(&fd)?;
@@ -101,7 +100,7 @@ impl Quarantine {
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is not a quarantine"))
     }
 
-    /// That of a request whose parts are then added.
+    /// Returns the fingerprint of a request, to which the request's parts are then added.
     #[inline]
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
@@ -111,14 +110,14 @@ impl Quarantine {
         }
     }
 
-    /// Deaths noted so far, as a request that begins now remembers them.
+    /// Returns the number of deaths noted so far, which a request that begins now remembers.
     #[inline]
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.word(AT_EPOCH)
     }
 
-    /// How long it is not to be run yet.
+    /// Returns for how long the request is still refused; `None` if it may run.
     #[must_use]
     pub fn refuses(&self, fingerprint: u64) -> Option<Duration> {
         let entry = self.find(fingerprint)?;
@@ -127,17 +126,17 @@ impl Quarantine {
         is_refused.then(|| Duration::from_nanos(left))
     }
 
-    /// It has ended, and its worker lives: one death that it was blamed for is forgotten, two are not.
+    /// Notes that the request has ended and its worker lives. One death that it was blamed for is forgotten, two are not.
     pub fn acquit(&self, fingerprint: u64) {
         if let Some(entry) = self.find(fingerprint) {
             let _ = entry[3].compare_exchange(1, 0, Ordering::AcqRel, Ordering::Relaxed);
         }
     }
 
-    /// Its worker died of a signal while it computed. True if that makes it one that is refused from now on.
+    /// Notes that a worker died of a signal while this request computed. Returns true if the request is refused from now on.
     ///
-    /// `from_outside`: another process may have sent the signal, and to several workers at once. Then a second death says
-    /// nothing of a request that had begun before the first.
+    /// `from_outside`: another process may have sent the signal, and may have sent it to several workers at once. Then a
+    /// second death proves nothing about a request that had begun before the first one.
     pub fn blame(&self, suspect: Suspect, from_outside: bool) -> bool {
         let epoch = self.epoch() + 1;
         let Some(entry) = self.find(suspect.fingerprint) else {
@@ -153,7 +152,7 @@ impl Quarantine {
         deaths == DEATHS
     }
 
-    /// Nothing in it counts any more.
+    /// Returns whether no entry is valid any more.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let now = now();
@@ -163,7 +162,7 @@ impl Quarantine {
         })
     }
 
-    /// Other code runs from now on.
+    /// Forgets all deaths, because other code runs from now on.
     pub fn clear(&self) {
         self.entries()
             .for_each(|entry| entry[2].store(0, Ordering::Release));
@@ -176,7 +175,7 @@ impl Quarantine {
             .expect("there are some");
         oldest[3].store(0, Ordering::Release);
         oldest[0].store(suspect.fingerprint, Ordering::Relaxed);
-        // The death before it may be heard of later.
+        // With `again`, the report of the first death may come after this one.
         let since = if suspect.again { 0 } else { epoch };
         oldest[1].store(since, Ordering::Relaxed);
         oldest[2].store(end(), Ordering::Relaxed);
@@ -206,7 +205,7 @@ fn end() -> u64 {
     now().saturating_add(u64::try_from(TIME.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Both halves of a product: every bit of `a` changes about half of the result's.
+/// Multiplies, and combines both halves of the product: every bit of `a` changes about half of the result's.
 #[inline]
 fn mix(a: u64, key: u64) -> u64 {
     let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(key);
@@ -275,9 +274,9 @@ mod tests {
         let it = suspect(&table, b"/");
         assert!(!(0..8).any(|_| table.blame(it, true)));
         assert_eq!(table.refuses(it.fingerprint), None);
-        // Of a crash there is no such doubt, nor where the front gave it to a second worker.
+        // There is no such doubt about a crash, nor if the front gave the request to a second worker.
         assert!(table.blame(Suspect { again: true, ..it }, true));
-        // Whichever of the two deaths is heard of first.
+        // Whichever of the two deaths is reported first.
         let it = suspect(&table, b"/other");
         assert!(!table.blame(Suspect { again: true, ..it }, true));
         assert!(table.blame(it, true));

@@ -1,4 +1,4 @@
-//! The supervisor's side: makes a scoreboard, and reads it whatever became of the worker.
+//! The supervisor's side of a scoreboard: creates it, and reads it in any state that the worker left it in.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,7 +11,7 @@ use crate::mapping::{self, Mapping};
 use crate::quarantine::Suspect;
 use crate::writer::now;
 
-/// One worker's scoreboard. Its descriptor goes to the worker with `Fork`.
+/// The scoreboard of one worker. Its descriptor is sent to the worker with `Fork`.
 #[derive(Debug)]
 pub struct Scoreboard {
     fd: OwnedFd,
@@ -19,29 +19,29 @@ pub struct Scoreboard {
     slots: u32,
 }
 
-/// All counters at one moment. They are read one after the other, so sums may be one request apart.
+/// All counters at one moment. They are read one after the other, so sums may differ by one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot([u64; Counter::ALL.len()]);
 
-/// One request that has begun and not ended.
+/// A request that has begun and not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InFlight {
     pub id: u64,
     pub method: String,
-    /// The first [`MAX_TARGET`] bytes, invalid UTF-8 replaced.
+    /// The first [`MAX_TARGET`] bytes, with invalid UTF-8 replaced.
     pub target: String,
-    /// The target was longer.
+    /// Whether the target was longer.
     pub cut: bool,
-    /// Since it began; the clock ticks every few milliseconds.
+    /// The time since the request began; the clock ticks every few milliseconds.
     pub age: Duration,
-    /// The row was half-written, so its texts may mix two requests. In a living worker that is a moment; in a dead one
-    /// it died while the request began.
+    /// Whether the row was half-written, so that its texts may mix two requests. In a living worker that lasts a moment; a
+    /// dead worker died while the request began.
     pub torn: bool,
     pub suspect: Suspect,
 }
 
 impl InFlight {
-    /// The target without its query.
+    /// Returns the target without its query.
     #[must_use]
     pub fn route(&self) -> String {
         let path = self.target.split('?').next().unwrap_or_default();
@@ -51,7 +51,7 @@ impl InFlight {
 }
 
 impl Scoreboard {
-    /// A new one with room for `slots` requests in flight.
+    /// Creates a scoreboard with room for `slots` requests in flight.
     pub fn create(slots: u32) -> io::Result<Scoreboard> {
         let slots = slots.clamp(1, MAX_SLOTS);
         let fd = mapping::create_file(c"hearth-scoreboard", words(slots))?;
@@ -69,19 +69,19 @@ impl Scoreboard {
         Snapshot(values)
     }
 
-    /// How long requests took.
+    /// Returns the histograms of latencies.
     pub fn latencies(&self) -> Latencies {
         Latencies::read(&self.mapping, latencies(self.slots))
     }
 
-    /// The request whose code runs, or ran when the worker died; none where all waited.
+    /// Returns the request whose code runs, or ran when the worker died; `None` if all requests waited.
     pub fn computing(&self) -> Option<InFlight> {
         let id = self.mapping[AT_COMPUTES].load(Ordering::Relaxed);
         let mut requests = self.in_flight().into_iter();
         requests.find(|request| request.id == id && id != 0)
     }
 
-    /// Requests in flight, oldest first.
+    /// Returns the requests in flight, oldest first.
     pub fn in_flight(&self) -> Vec<InFlight> {
         let now = now();
         let rows = self.mapping[HEADER..]
@@ -114,18 +114,18 @@ impl Snapshot {
             .saturating_sub(self.get(Counter::ConnectionsClosed))
     }
 
-    /// Requests that wait for a worker.
+    /// Returns the number of requests that wait for a worker.
     pub fn waiting(&self) -> u64 {
         self.get(Counter::Queued)
             .saturating_sub(self.get(Counter::Unqueued))
     }
 
-    /// Of a worker that is gone: whatever has begun has ended.
+    /// Settles the counters of a worker that has exited: every request or connection that has begun has ended.
     pub fn settle(&mut self, begun: Counter, ended: Counter) {
         self.0[ended as usize] = self.0[begun as usize];
     }
 
-    /// Add another worker's, or a dead one's, counters to these.
+    /// Adds the counters of another worker, living or dead.
     pub fn add(&mut self, other: &Snapshot) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine = mine.wrapping_add(theirs);
@@ -139,7 +139,7 @@ impl Default for Snapshot {
     }
 }
 
-/// A living worker is seldom caught in the middle twice; a dead one always is.
+/// The number of attempts to read a row. A living worker is seldom in the middle of a write twice; a dead one always is.
 const ATTEMPTS: usize = 8;
 
 fn read_row(row: &[AtomicU64], now: u64) -> Option<InFlight> {
@@ -173,7 +173,7 @@ fn read_once(row: &[AtomicU64], now: u64) -> (bool, Option<InFlight>) {
     };
     fence(Ordering::Acquire);
     let torn = half_written || row[ROW_SEQUENCE].load(Ordering::Relaxed) != before;
-    // Half-written and not yet started: it was beginning just now.
+    // The row is half-written and has no start time yet, so the request began just now.
     let age = if start == 0 {
         0
     } else {

@@ -1,4 +1,4 @@
-//! The worker's side: a few plain stores per request.
+//! The worker's side of a scoreboard: a few plain stores per request.
 
 use std::cell::RefCell;
 use std::io;
@@ -12,36 +12,36 @@ use crate::layout::*;
 use crate::mapping::Mapping;
 use crate::quarantine::Suspect;
 
-/// A request that was begun; [`Writer::end`] takes it back.
+/// A request that has begun; it is passed to [`Writer::end`].
 #[derive(Debug)]
 #[must_use = "a request that is not ended stays in flight for ever"]
 pub struct Ticket(u32);
 
 const UNLISTED: u32 = u32::MAX;
 
-/// A request that begins.
+/// The description of a request that begins.
 #[derive(Debug, Clone, Copy)]
 pub struct Begins<'a> {
     pub method: &'a [u8],
     pub target: &'a [u8],
-    /// What the log names it by.
+    /// The id that names the request in the log.
     pub id: u64,
-    /// By which it is known again when its worker dies.
+    /// The data by which the request is recognized if its worker dies.
     pub suspect: Suspect,
 }
 
-/// The one writer of a scoreboard: bound to one thread, because its stores are not read-modify-write.
+/// The one writer of a scoreboard. It is bound to one thread, because its stores are not read-modify-write.
 #[derive(Debug)]
 pub struct Writer {
     mapping: Mapping,
     latencies: usize,
-    /// Free rows; filled once, never grows.
+    /// The free rows; filled once, never grows.
     free: RefCell<Vec<u32>>,
     one_thread: PhantomData<*const ()>,
 }
 
 impl Writer {
-    /// Take over the scoreboard behind a descriptor that came with `Fork`.
+    /// Attaches to the scoreboard behind a descriptor that came with `Fork`.
     pub fn attach(fd: OwnedFd) -> io::Result<Writer> {
         let mapping = Mapping::of(&fd)?;
         let slots = check(&mapping)?;
@@ -54,7 +54,7 @@ impl Writer {
         })
     }
 
-    /// A request has begun.
+    /// Notes that a request has begun.
     #[inline]
     pub fn begin(&self, begins: Begins<'_>) -> Ticket {
         self.count(Counter::Requests, 1);
@@ -66,7 +66,7 @@ impl Writer {
         ticket
     }
 
-    /// It has found no row, and its turn has come: there may be one now.
+    /// Lists a request that found no free row when it began, and that runs now.
     #[inline]
     pub fn list(&self, ticket: &mut Ticket, begins: Begins<'_>) {
         if ticket.0 == UNLISTED
@@ -99,7 +99,7 @@ impl Writer {
         row[ROW_SEQUENCE].store((sequence | 1).wrapping_add(1), Ordering::Release);
     }
 
-    /// The fingerprint that it was begun with; 0 if it found no row.
+    /// Returns the fingerprint that the request began with; 0 if it has no row.
     pub fn fingerprint(&self, ticket: &Ticket) -> u64 {
         match ticket.0 {
             UNLISTED => 0,
@@ -107,19 +107,19 @@ impl Writer {
         }
     }
 
-    /// The request of this id computes now, until [`Writer::rests`].
+    /// Notes that the request of this id computes, until [`Writer::rests`].
     #[inline]
     pub fn computes(&self, id: u64) {
         self.mapping[AT_COMPUTES].store(id, Ordering::Relaxed);
     }
 
-    /// None does.
+    /// Notes that no request computes.
     #[inline]
     pub fn rests(&self) {
         self.computes(0);
     }
 
-    /// It has ended, with this status; 0 if no response was sent.
+    /// Notes that the request has ended with this status; 0 if no response was sent.
     #[inline]
     pub fn end(&self, ticket: Ticket, status: u16) {
         self.count(class(status), 1);
@@ -130,7 +130,7 @@ impl Writer {
         }
     }
 
-    /// A request was answered that no worker ran: it is counted, and never in flight.
+    /// Counts a request that got a response without a worker, and was never in flight.
     #[cold]
     pub fn answered(&self, status: u16) {
         for counter in [Counter::Requests, class(status), Counter::Finished] {
@@ -138,25 +138,25 @@ impl Writer {
         }
     }
 
-    /// A request of this route took so long; its client was answered with `status`, or left before.
+    /// Counts the latency of a request of this route; `status` is `None` if the client left before a response began.
     #[inline]
     pub fn took(&self, route: usize, status: Option<u16>, time: Duration) {
         let class = ResponseClass::of(status);
         crate::latencies::count(&self.mapping, self.latencies, (route, class), time);
     }
 
-    /// Add to a counter.
+    /// Adds to a counter.
     #[inline]
     pub fn count(&self, counter: Counter, n: u64) {
         let word = &self.mapping[AT_COUNTERS + counter as usize];
-        // One writer: a load and a store are enough, and spare the locked instruction.
+        // There is one writer, so a load and a store are enough, and avoid a locked instruction.
         word.store(
             word.load(Ordering::Relaxed).wrapping_add(n),
             Ordering::Relaxed,
         );
     }
 
-    /// The value of a counter, for the worker's own decisions.
+    /// Returns the value of a counter, for the worker's own decisions.
     pub fn value(&self, counter: Counter) -> u64 {
         self.mapping[AT_COUNTERS + counter as usize].load(Ordering::Relaxed)
     }
@@ -179,7 +179,7 @@ fn class(status: u16) -> Counter {
     }
 }
 
-/// Slots of a scoreboard, if it is one of ours.
+/// Returns the number of slots, if this is a scoreboard of this version.
 pub(crate) fn check(mapping: &Mapping) -> io::Result<u32> {
     let bad = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
     let magic = mapping[AT_MAGIC].load(Ordering::Acquire);

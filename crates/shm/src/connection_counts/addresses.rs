@@ -1,8 +1,9 @@
-//! How many connections of one address the workers have together, for the limit that each address has.
+//! The number of connections that all workers have from one address, for the limit of each address.
 //!
-//! Each slot has a count-min sketch: an address has a count in each of its rows, which it shares with a few others, and the least
-//! of them is the closest. So the memory is bounded however many addresses there are, and an address seems to have a few connections
-//! too many where there are thousands of others, never too few. As in the slot's own word, a count is its process's.
+//! Each slot has a count-min sketch: in each of its rows an address has a count that it shares with a few others, and the
+//! smallest of these counts is the best estimate. So the memory is bounded for any number of addresses. An address seems to
+//! have a few connections too many if there are thousands of others, but never too few. As in the slot's word, a count
+//! belongs to one process.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::IpAddr;
@@ -12,10 +13,10 @@ use super::{AT_COUNTS, AT_SECRET, ConnectionCounts, SlotCount};
 
 const ROWS: usize = 2;
 const COUNTS: usize = 4096;
-/// Words of a slot. Those that no connection has used have no memory.
+/// The number of words of a slot's sketch. Words that no connection has used take no memory.
 pub(super) const SKETCH: usize = ROWS * COUNTS;
 
-/// Where an address has its count in each row.
+/// The positions of an address's counts, one in each row.
 type Places = [usize; ROWS];
 
 impl ConnectionCounts {
@@ -35,7 +36,7 @@ impl ConnectionCounts {
         self.count_of(slot).is_some_and(|count| count.pid() == pid)
     }
 
-    /// The process has one more of this address, if it is the one that serves there.
+    /// Counts one more connection from this address, if `pid` serves in this slot.
     pub fn add_of(&self, slot: u32, pid: u32, address: IpAddr) {
         let add = |word| {
             let known = SlotCount { word };
@@ -51,7 +52,7 @@ impl ConnectionCounts {
         }
     }
 
-    /// It has one less.
+    /// Counts one connection from this address less.
     pub fn take_of(&self, slot: u32, pid: u32, address: IpAddr) {
         let take = |word| {
             let known = SlotCount { word };
@@ -63,7 +64,7 @@ impl ConnectionCounts {
         }
     }
 
-    /// How many the other slots have of this address.
+    /// Returns how many connections the other slots have from this address.
     pub fn elsewhere_of(&self, slot: u32, address: IpAddr) -> u64 {
         let others = || (0..self.slots()).filter(|other| *other != slot);
         let in_row = |place| {

@@ -91,7 +91,7 @@ fn rows_read_while_they_are_written_are_whole_or_torn() {
             while !stop.load(Ordering::Relaxed) {
                 let text = [b'a' + (n % 26) as u8; MAX_TARGET];
                 let ticket = writer.begin(request(b"GET", &text, n));
-                // Or the two may keep in step, and the reader never finds a row in flight.
+                // Otherwise the two threads may keep in step, and the reader never finds a row in flight.
                 std::thread::yield_now();
                 writer.end(ticket, 200);
                 n += 1;

@@ -1,6 +1,8 @@
-//! How a script gets the cache of its app's server: a question on the server's control socket, answered with descriptors.
+//! The request of a script for the cache of its app's server: a question on the server's control socket, answered with
+//! descriptors.
 //!
-//! Question and answer are lines of JSON, as all of the control socket; the descriptors come beside the answer.
+//! Question and answer are lines of JSON, as everything on the control socket; the descriptors come as ancillary data of the
+//! answer.
 
 use std::io::{self, IoSlice, IoSliceMut, Write as _};
 use std::mem::MaybeUninit;
@@ -14,13 +16,14 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags,
 };
 
-/// A supervisor answers at once; one that does not is not waited for.
+/// How long to wait for the supervisor, which answers at once unless it is stuck.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
-/// The longest answer, which is short unless it says why not.
+/// Bytes of the longest answer. It is short, unless it contains the reason of a refusal.
 const MAX_ANSWER: usize = 4096;
 
-/// The memory of the cache of the server that listens there. Only a process of this very user is asked: what it gives is read as
-/// values of PHP. With it, if there is one, the intake to its second tier. None: it has no cache, or was built from other sources.
+/// Returns the memory of the cache of the server that listens at `control`, and the intake of its second tier, if it has
+/// one. Only a process of the same user is asked, because the memory is read as PHP values. Without descriptors, the server
+/// has no cache, or was built from other sources.
 pub fn ask_for_cache(control: &Path, build: &str) -> io::Result<Vec<OwnedFd>> {
     let mut stream = UnixStream::connect(control)?;
     let listener = rustix::net::sockopt::socket_peercred(&stream)?.uid;
@@ -37,7 +40,7 @@ pub fn ask_for_cache(control: &Path, build: &str) -> io::Result<Vec<OwnedFd>> {
     receive(&stream)
 }
 
-/// They come with the first byte of the answer.
+/// Receives the descriptors, which come with the first byte of the answer.
 fn receive(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut answer = vec![0; MAX_ANSWER];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
@@ -57,7 +60,7 @@ fn receive(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     Ok(descriptors.flatten().collect())
 }
 
-/// Sends what begins an answer, with the descriptors; how much of it was sent.
+/// Sends the beginning of an answer with the descriptors; returns how many bytes of it were sent.
 pub fn send_cache(stream: BorrowedFd<'_>, answer: &[u8], fds: &[OwnedFd]) -> io::Result<usize> {
     let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];

@@ -1,8 +1,8 @@
 //! One end of a `SOCK_SEQPACKET` pair that carries messages and descriptors.
 //!
-//! A packet is one tag byte and the message as JSON. The kernel bounds a packet by the socket's buffer, which an
-//! unprivileged process cannot raise enough, so a long message travels in a memfd beside an otherwise empty packet:
-//! still one packet, still whole or not at all.
+//! A packet is one tag byte and the message as JSON. The size of a packet is limited by the socket's buffer, which an
+//! unprivileged process cannot raise enough. So a long message is sent in a memfd, whose descriptor goes with an otherwise
+//! empty packet: it is still one packet, and still arrives whole or not at all.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -22,7 +22,7 @@ pub const MAX_MESSAGE: usize = 1 << 20;
 /// The most descriptors beside one message.
 pub const MAX_DESCRIPTORS: usize = 128;
 
-/// Longer messages go into a memfd. Well below the smallest default socket buffer.
+/// Bytes of JSON above which a message is sent in a memfd. Well below the smallest default socket buffer.
 const INLINE: usize = 32 << 10;
 const TAG_INLINE: u8 = b'i';
 const TAG_MEMFD: u8 = b'm';
@@ -49,12 +49,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// The other side has gone (its end is closed).
+    /// Returns whether the other end is closed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Error::Io(e) if matches!(e.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset))
     }
 
-    /// A `try_` call would have had to wait.
+    /// Returns whether a `try_` call would have blocked.
     pub fn is_would_block(&self) -> bool {
         matches!(self, Error::Io(e) if e.kind() == io::ErrorKind::WouldBlock)
     }
@@ -66,7 +66,7 @@ impl From<Errno> for Error {
     }
 }
 
-/// For `AsyncFd::try_io`, whose closures speak `io::Error`.
+/// For `AsyncFd::try_io`, whose closure returns `io::Error`.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {
@@ -76,15 +76,15 @@ impl From<Error> for io::Error {
     }
 }
 
-/// One end. Both ends may send and receive; each call is one message.
+/// One end of a channel. Both ends may send and receive; each call handles one message.
 ///
-/// The `try_` calls never wait, whatever the mode of the descriptor, so an async caller wraps the channel in its own
-/// `AsyncFd` and needs nothing from here.
+/// The `try_` calls never block, whatever the mode of the descriptor, so an async caller can wrap the channel in an
+/// `AsyncFd` of its own.
 #[derive(Debug)]
 pub struct Channel(OwnedFd);
 
 impl Channel {
-    /// Both ends of a new pair, closed on exec.
+    /// Makes a pair of connected ends, closed on exec.
     pub fn pair() -> io::Result<(Channel, Channel)> {
         let (a, b) = rustix::net::socketpair(
             AddressFamily::UNIX,
@@ -95,27 +95,28 @@ impl Channel {
         Ok((Channel(a), Channel(b)))
     }
 
-    /// Another descriptor of this end.
+    /// Returns another descriptor of this end.
     pub fn try_clone(&self) -> io::Result<Channel> {
         self.0.try_clone().map(Channel)
     }
 
-    /// Send one message with descriptors; wait for room.
+    /// Sends one message with descriptors; blocks until there is room.
     pub fn send<T: Serialize>(&self, message: &T, fds: &[BorrowedFd<'_>]) -> Result<(), Error> {
         self.send_with(message, fds, SendFlags::NOSIGNAL)
     }
 
-    /// Send, or fail with an error that [`Error::is_would_block`].
+    /// Sends a message, or fails with an error that [`Error::is_would_block`].
     pub fn try_send<T: Serialize>(&self, message: &T, fds: &[BorrowedFd<'_>]) -> Result<(), Error> {
         self.send_with(message, fds, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
     }
 
-    /// Wait for one message and its descriptors (close-on-exec). `None`: the other side has closed its end.
+    /// Receives one message and its descriptors (close-on-exec); blocks until there is one. `None` if the other end is
+    /// closed.
     pub fn recv<T: DeserializeOwned>(&self) -> Result<Option<(T, Vec<OwnedFd>)>, Error> {
         self.recv_with(RecvFlags::CMSG_CLOEXEC)
     }
 
-    /// Receive, or fail with an error that [`Error::is_would_block`].
+    /// Receives a message, or fails with an error that [`Error::is_would_block`].
     pub fn try_recv<T: DeserializeOwned>(&self) -> Result<Option<(T, Vec<OwnedFd>)>, Error> {
         self.recv_with(RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT)
     }
@@ -188,7 +189,7 @@ impl Channel {
         Ok(Some((message.map_err(Error::Malformed)?, fds)))
     }
 
-    /// Length and descriptors of the next packet; `None` at the end of file.
+    /// Receives the length and the descriptors of the next packet; `None` at EOF.
     fn recv_packet(
         &self,
         buffer: &mut [u8],
@@ -205,8 +206,8 @@ impl Channel {
                 flags,
             ) {
                 Ok(packet) => break packet,
-                // The other side closed with messages unread. The kernel says so once and before what it had sent
-                // itself; the next call gives that, or the end of file.
+                // The other end was closed with messages unread. The kernel reports that once, before the messages that the
+                // other end had sent itself; the next call returns those, or EOF.
                 Err(Errno::INTR | Errno::CONNRESET) => {}
                 Err(errno) => return Err(errno.into()),
             }
@@ -235,7 +236,7 @@ fn write_all(fd: &OwnedFd, mut bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The whole memfd, by position: sender and receiver share its file offset.
+/// Reads the whole memfd, by position, because sender and receiver share its file offset.
 fn read_all(fd: &OwnedFd) -> Result<Vec<u8>, Error> {
     let size = u64::try_from(rustix::fs::fstat(fd)?.st_size).unwrap_or(0);
     if size > MAX_MESSAGE as u64 {

@@ -1,10 +1,11 @@
-//! Text from clients and PHP code in a log line or on a terminal: on one line, and without control characters.
+//! Escapes text from clients and PHP code for a log line or a terminal: on one line, and without control characters.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text with each control character escaped: `\n`, `\r` and `\t` as such, others of ASCII as `\x1b`, those beyond
-/// (C1, line and paragraph separators) as `\u{9b}`. A line can neither be forged nor change the terminal that shows it.
+/// Returns the text with each control character escaped: `\n`, `\r` and `\t` as such, other ASCII characters as `\x1b`,
+/// those beyond ASCII (C1, line and paragraph separators) as `\u{9b}`. So the text can neither forge a line nor change the
+/// terminal that shows it.
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {

@@ -1,7 +1,7 @@
 //! The log: `2026-11-21T21:00:00.123Z LEVEL worker[0]: event key=value`, to standard error.
 //!
-//! A line is one write, so that lines of several processes do not mix, and has no control characters ([`escaped`]). ALERT is for
-//! our own mistakes only: a line with it is a bug in Hearth.
+//! A line is one write, so that lines of several processes do not mix, and contains no control characters ([`escaped`]). The
+//! level ALERT means a bug in Hearth.
 #![forbid(unsafe_code)]
 
 mod escape;
@@ -18,11 +18,11 @@ pub use escape::escaped;
 
 static LEAST: AtomicU8 = AtomicU8::new(Level::Info as u8);
 static PROCESS: OnceLock<&'static str> = OnceLock::new();
-/// Of a worker; [`NO_SLOT`] elsewhere.
+/// The slot of this worker; [`NO_SLOT`] in other processes.
 static SLOT: AtomicU32 = AtomicU32::new(NO_SLOT);
 const NO_SLOT: u32 = u32::MAX;
 
-/// How important a line is.
+/// The severity of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     Debug,
@@ -44,32 +44,33 @@ impl Display for Severity {
     }
 }
 
-/// Lines below this level (`log.level`) are dropped from now on.
+/// Drops lines below this level (`log.level`) from now on.
 pub fn set_level(least: Level) {
     LEAST.store(least as u8, Ordering::Relaxed);
 }
 
-/// What the lines of this process are said by; the first call counts.
+/// Sets the name of this process in its lines; only the first call has an effect.
 pub fn set_process(name: &'static str) {
     PROCESS.get_or_init(|| name);
 }
 
-/// Name the lines of this worker by its slot.
+/// Adds the slot of this worker to the name in its lines.
 pub fn set_slot(slot: u32) {
     SLOT.store(slot, Ordering::Relaxed);
 }
 
-/// Write a line, of the request with this id; 0: of none.
+/// Writes a line about the request with this id; 0 is for lines about no request.
 pub fn write(severity: Severity, request: u64, message: impl Display) {
     if (severity as u8) < LEAST.load(Ordering::Relaxed) {
         return;
     }
     let line = line(Timestamp::now(), severity, request, &message.to_string());
-    // If standard error is gone, the error cannot be reported.
+    // If standard error is closed, the error cannot be reported.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// An event on several lines, with an empty one behind it, for a file of its own. It begins as a line of the log does.
+/// Returns an event on several lines for a file of its own. It begins as a line of the log does, and ends with an empty
+/// line.
 pub fn unfolded(severity: Severity, request: u64, event: &str, more: &str) -> String {
     let mut text = line(Timestamp::now(), severity, request, event);
     for more in more.lines() {
@@ -80,7 +81,7 @@ pub fn unfolded(severity: Severity, request: u64, event: &str, more: &str) -> St
     text
 }
 
-/// One event, one line: a stack trace is folded.
+/// Formats one event as one line; a stack trace is folded.
 fn line(at: Timestamp, severity: Severity, request: u64, message: &str) -> String {
     let process = PROCESS.get().copied().unwrap_or("hearth");
     let slot = match SLOT.load(Ordering::Relaxed) {
@@ -103,7 +104,7 @@ macro_rules! info { ($($t:tt)*) => { $crate::write($crate::Severity::Info, 0, fo
 macro_rules! warning { ($($t:tt)*) => { $crate::write($crate::Severity::Warn, 0, format_args!($($t)*)) } }
 #[macro_export]
 macro_rules! error { ($($t:tt)*) => { $crate::write($crate::Severity::Error, 0, format_args!($($t)*)) } }
-/// Something that can only be our own mistake.
+/// Logs a bug in Hearth.
 #[macro_export]
 macro_rules! alert { ($($t:tt)*) => { $crate::write($crate::Severity::Alert, 0, format_args!($($t)*)) } }
 

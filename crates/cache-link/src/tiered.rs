@@ -199,7 +199,7 @@ impl<'c> Tiered<'c> {
         }
     }
 
-    /// Waits until this key, which another machine computes, changes; at most for [`AWAITED`] microseconds.
+    /// Waits until this key, which another machine computes, changes; for 100 ms at most.
     pub fn wait_for(self, key: &[u8]) -> Result<(), Refused> {
         let most = AWAITED;
         match self.client {

@@ -8,7 +8,7 @@
 //! its cells are written before and freed after. Everything else (index, queues, free cells) is derived, and is rebuilt
 //! after a process died while it held the lock. So a process killed at any moment leaves the old value or the new one.
 #![forbid(unsafe_code)]
-// The feature is for the tests alone.
+// The feature `model` is for tests only, and leaves code unused.
 #![cfg_attr(feature = "model", allow(dead_code))]
 
 mod batch;

@@ -35,7 +35,7 @@ pub enum BodyError {
     Closed,
     /// A chunk is malformed.
     Malformed,
-    /// The client sends nothing, or too little in a time.
+    /// The client sends nothing, or too slowly.
     TimedOut,
     /// The body is larger than `http.max_body`.
     TooLarge,

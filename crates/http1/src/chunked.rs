@@ -55,7 +55,7 @@ const MOST_READ_OVER: u32 = 16 * 1024;
 /// The most digits of a chunk's size, with leading zeros.
 const MOST_DIGITS: u8 = 32;
 
-/// What [`Decoder::decode`] found.
+/// The result of [`Decoder::decode`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Bytes of the input that were consumed.

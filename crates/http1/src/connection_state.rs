@@ -1,4 +1,4 @@
-//! The state of a connection that the periodic sweep reads to find timed out connections, and how the sweep closes them.
+//! The state of a connection, from which the periodic sweep knows whether the connection has timed out, and how to close it.
 //!
 //! A sweep over all connections now and then costs a request two stores; a timer per connection would cost a hundred times
 //! that.

@@ -42,7 +42,7 @@ pub struct Timeouts {
     pub body: MinPace,
     /// While the server waits for room for more of a response.
     pub send: MinPace,
-    /// If this process is draining: how long a client may wait with its next request.
+    /// How long a client may wait with its next request while this process drains; `None` if it does not.
     pub leaving: Option<u64>,
 }
 

@@ -74,7 +74,7 @@ pub(crate) struct Encoded {
     pub(crate) keep_alive: bool,
 }
 
-/// What the response's own fields say about its framing and the connection.
+/// What the response's own fields say about its length, its date and the connection.
 #[derive(Default)]
 struct Said {
     length: Option<u64>,

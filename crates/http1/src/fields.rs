@@ -164,7 +164,7 @@ impl Fields {
         fields
     }
 
-    /// Replaces all by these bytes, in the same memory; their fields are still to be added to the index.
+    /// Replaces the content by these bytes, in the same memory; the caller adds their fields to the index.
     pub(crate) fn refill(&mut self, bytes: &[u8], fields: usize) {
         self.index.clear();
         self.index.reserve(fields);

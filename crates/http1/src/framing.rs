@@ -103,7 +103,7 @@ impl Said {
     }
 }
 
-/// Parses a number of digits and nothing else, up to `i64::MAX`.
+/// Parses a number that consists of digits only, up to `i64::MAX`.
 fn number(value: &[u8]) -> Result<u64, ParseError> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
         return Err(ParseError::Lengths);

@@ -29,7 +29,7 @@ impl Version {
 
 /// The head of a request: all of it in one piece of memory, as it was sent.
 ///
-/// It is moved through many functions, so it is only a pointer. Its memory is used again for the next head.
+/// A head is moved through many functions, so it is only a pointer. Its memory is used again for the next head.
 #[derive(Clone)]
 pub struct RequestHead(Option<Box<RequestParts>>);
 

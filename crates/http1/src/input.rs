@@ -14,7 +14,7 @@ thread_local! {
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Lends the thread's buffer to `use_it`, which must not call this function again.
+/// Lends the thread's buffer to `use_it`. A nested call would allocate another one.
 pub(crate) fn with_buffer<T>(use_it: impl FnOnce(&mut [u8]) -> T) -> T {
     let mut buffer = BUFFER.take();
     if buffer.is_empty() {

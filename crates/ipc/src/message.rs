@@ -72,7 +72,7 @@ pub enum FromZygote {
 pub struct Booted {
     /// The version of PHP, such as `8.2.36`.
     pub php: String,
-    /// If each worker has to boot the app again instead of sharing it: the reason.
+    /// Why each worker has to boot the app again instead of sharing it; `None` if it does not.
     pub cold: Option<String>,
     /// Requests in flight per worker, as configured or as fits the handler.
     pub concurrency: u32,

@@ -88,7 +88,7 @@ impl Sendfile {
     /// Resolves the folders.
     ///
     /// # Errors
-    /// If one of them is no directory that can be read.
+    /// If a folder is no directory that can be read.
     pub fn new(folders: &[(String, PathBuf)]) -> io::Result<Sendfile> {
         let folder = |(prefix, path): &(String, PathBuf)| {
             let mut prefix = path::clean(prefix.as_bytes())

@@ -1,11 +1,11 @@
 //! The scripts that Redis executes as one step. An entry is a hash, so that a number in it can be incremented and still has
 //! tags:
 //!
-//! | field | what it has |
+//! | field | content |
 //! |---|---|
-//! | `v` | the value: a whole number in digits, or bytes |
-//! | `f` | its form, as the memory numbers them |
-//! | `s` | milliseconds before its end from when on another is to be computed; `0` for none |
+//! | `v` | the value: an integer in decimal digits, or bytes |
+//! | `f` | the number of its form, as in the memory |
+//! | `s` | how many milliseconds before its expiry another value is to be computed; `0` for never |
 //! | `_` | nothing; see [`Call::signed`] |
 //! | `T` and the name of a tag | the version that the tag had; the tag without a name is that of the whole cache |
 //!

@@ -1,4 +1,4 @@
-//! Names, values, and what they may not hold.
+//! Names and values of fields, and the characters that they must not contain.
 
 use super::*;
 

@@ -17,7 +17,7 @@ fn round_trip<T: Serialize + DeserializeOwned>(message: &T) -> T {
     got
 }
 
-/// The settings of `hearth serve app.php`, with some values that are hard to send.
+/// Makes the settings of `hearth serve app.php`, with some values that are hard to send.
 fn settings() -> impl Strategy<Value = config::Settings> {
     let ini = prop::collection::vec(("[a-z.]{1,12}", ".{0,40}"), 0..6);
     let time = prop_oneof![

@@ -1,7 +1,7 @@
-//! A server that does nothing but answer: what remains is the cost of the client.
+//! A server that only sends a fixed response, so that what a run measures is the cost of the client.
 //!
-//! One thread per event loop, one fixed answer of two bytes, no parsing beyond finding the end
-//! of a request.
+//! One thread per event loop, one fixed response with a body of two bytes, no parsing beyond finding the end of a
+//! request.
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -48,7 +48,7 @@ impl Bare {
         Ok(server)
     }
 
-    /// Waits until it ends, which it does only after an error.
+    /// Waits until the server ends, which happens only after an error.
     pub(crate) fn join(mut self) -> io::Result<()> {
         for (_, thread) in self.threads.drain(..) {
             thread
@@ -130,7 +130,7 @@ fn accept_all(
     }
 }
 
-/// Answers every request that is there; false if the connection is to be closed.
+/// Answers every complete request that can be read; returns false if the connection is to be closed.
 fn answer(client: &mut TcpStream, buffer: &mut [u8]) -> bool {
     loop {
         let n = match client.read(buffer) {

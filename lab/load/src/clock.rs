@@ -1,6 +1,6 @@
 //! One monotonic clock per run, in nanoseconds since the run's epoch.
 //!
-//! Everything is compared as plain integers; the clock is read once per system call.
+//! All times are compared as integers; the clock is read once per system call.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
@@ -15,21 +15,21 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that starts at zero, now.
+    /// Returns a clock that starts at zero, now.
     pub(crate) fn start() -> Self {
         Self {
             epoch: Instant::now(),
         }
     }
 
-    /// Time since the epoch.
+    /// Returns the time since the epoch.
     #[inline]
     pub(crate) fn now(self) -> Nanos {
         nanos(self.epoch.elapsed())
     }
 }
 
-/// A duration as nanoseconds, saturating after five centuries.
+/// Converts a duration to nanoseconds; saturates after five centuries.
 pub(crate) fn nanos(duration: Duration) -> Nanos {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -42,12 +42,12 @@ fn cpu(clock: ClockId) -> Duration {
     )
 }
 
-/// Processor time that the calling thread has used.
+/// Returns the processor time that the calling thread has used.
 pub(crate) fn thread_cpu() -> Duration {
     cpu(ClockId::ThreadCPUTime)
 }
 
-/// Processor time that this process has used.
+/// Returns the processor time that this process has used.
 pub(crate) fn process_cpu() -> Duration {
     cpu(ClockId::ProcessCPUTime)
 }

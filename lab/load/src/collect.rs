@@ -1,14 +1,14 @@
-//! Puts the slices of all threads together into one series of bounded length.
+//! Merges the slices of all threads into one time series of bounded length.
 
 use crate::clock::Nanos;
 use crate::record::{SLICE, Slice};
 use measure::{Distribution, Point};
 use std::collections::BTreeMap;
 
-/// Most pieces kept; beyond it neighbours are merged.
+/// The most pieces that are kept; beyond that, neighbours are merged.
 const MOST: usize = 300;
 
-/// All threads' work in one stretch of time.
+/// The counts of all threads in one stretch of time.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
     pub(crate) start: Nanos,
@@ -70,11 +70,11 @@ impl Piece {
     }
 }
 
-/// The run so far.
+/// The pieces and distributions of a run so far.
 #[derive(Debug)]
 pub(crate) struct Collector {
     open: bool,
-    /// Slices that make one piece.
+    /// The number of slices that make one piece.
     factor: u64,
     pieces: BTreeMap<u64, Piece>,
     /// Responses per second of one thread, slice by slice (what wrk calls Req/Sec).
@@ -95,7 +95,7 @@ impl Collector {
         }
     }
 
-    /// Takes one slice of one thread.
+    /// Adds one slice of one thread.
     pub(crate) fn add(&mut self, slice: &Slice) {
         self.service.merge(&slice.service);
         self.response.merge(&slice.response);
@@ -118,7 +118,7 @@ impl Collector {
         }
     }
 
-    /// The last whole second before `now`, for the live line.
+    /// Returns the last whole second before `now`, for the live line.
     pub(crate) fn last_second(&self, now: Nanos) -> Piece {
         let mut sum = Piece::default();
         let from = now.saturating_sub(1_000_000_000);
@@ -133,7 +133,7 @@ impl Collector {
         sum
     }
 
-    /// Rates second by second, whole seconds only.
+    /// Returns the rate of each whole second before `until`, in responses per second.
     pub(crate) fn rates(&self, until: Nanos) -> Vec<f64> {
         let seconds = until / 1_000_000_000;
         let mut sums = vec![0.0; seconds as usize];
@@ -145,15 +145,15 @@ impl Collector {
         sums
     }
 
-    /// Failures and responses so far.
+    /// Returns the numbers of failures and of responses so far.
     pub(crate) fn totals(&self) -> (u64, u64) {
         self.pieces.values().fold((0, 0), |(failed, all), piece| {
             (failed + piece.failed, all + piece.responses)
         })
     }
 
-    /// The series: seconds if the run is long enough to have five, else tenths. What ended in
-    /// the drain after `end` is added to the last stretch.
+    /// Returns the series: one point per second if the run lasted at least five, else per tenth. What ended in the drain
+    /// after `end` is added to the last stretch.
     pub(crate) fn series(self, end: Nanos) -> Vec<Point> {
         let seconds = if end >= 5_000_000_000 {
             10_u64.div_ceil(self.factor)

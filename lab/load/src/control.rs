@@ -1,4 +1,4 @@
-//! What the coordinating thread and the client threads say to each other.
+//! Phases, budget and messages between the coordinating thread and the client threads.
 
 use crate::clock::{Clock, Nanos};
 use crate::record::{Slice, Tally};
@@ -6,20 +6,20 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a thread should be doing.
+/// The phase of a run, as ordered to all client threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// Load, but count it as warm-up.
+    /// Send load, but count it as warm-up.
     Warm,
-    /// Measure.
+    /// Send load and measure it.
     Measure,
-    /// Start nothing more, wait for what is in flight.
+    /// Start no more requests; wait for those in flight.
     Drain,
-    /// Stop at once.
+    /// End the run at once.
     Abort,
 }
 
-/// Orders for all threads of a run.
+/// The state of a run that all its threads share: clock, phase and request budget.
 #[derive(Debug)]
 pub(crate) struct Control {
     /// The run's clock.
@@ -27,34 +27,34 @@ pub(crate) struct Control {
     phase: AtomicU8,
     measure_from: AtomicU64,
     budget: Option<AtomicU64>,
-    /// No thread starts before all run: making threads takes long on a busy machine.
+    /// Start barrier: no thread starts before all are running, because creating threads takes long on a busy machine.
     pub(crate) gate: Barrier,
 }
 
-/// What a thread reports.
+/// A message from a client thread to the coordinating thread.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A tenth of a second is over; the number of requests in flight.
+    /// The counts of one slice, a tenth of a second.
     Slice(Box<Slice>),
-    /// The thread is done.
+    /// The thread has ended.
     Done(Box<ThreadResult>),
 }
 
-/// What a thread hands over at its end.
+/// The result of a client thread, sent at its end.
 #[derive(Debug)]
 pub(crate) struct ThreadResult {
     pub(crate) tally: Tally,
-    /// Answers per slot.
+    /// Responses per slot.
     pub(crate) answered: Vec<u64>,
-    /// Longest wait for one answer per slot.
+    /// Longest wait for one response per slot.
     pub(crate) longest: Vec<Nanos>,
-    /// Time it ran on a processor.
+    /// Time that the thread ran on a processor.
     pub(crate) cpu: Duration,
-    /// Time it was ready but did not run.
+    /// Time that the thread was ready to run but waited for a processor.
     pub(crate) waited: Duration,
-    /// Length of its measurement.
+    /// Length of the thread's measurement.
     pub(crate) elapsed: Nanos,
-    /// Why it could not work at all.
+    /// Error that kept the thread from working.
     pub(crate) error: Option<String>,
 }
 
@@ -78,7 +78,7 @@ impl Control {
         }
     }
 
-    /// Goes on to a later phase; never back.
+    /// Advances to a later phase; an earlier one has no effect.
     pub(crate) fn advance(&self, phase: Phase) {
         self.phase.fetch_max(phase as u8, Ordering::AcqRel);
     }
@@ -89,7 +89,7 @@ impl Control {
         self.advance(Phase::Measure);
     }
 
-    /// When the measurement begins.
+    /// Returns when the measurement begins.
     pub(crate) fn measure_from(&self) -> Nanos {
         self.measure_from.load(Ordering::Acquire)
     }

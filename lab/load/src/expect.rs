@@ -1,4 +1,4 @@
-//! What a good answer is, beyond having arrived.
+//! The expectations that decide whether a response is good, beyond having arrived.
 //!
 //! Without any expectation every status below 400 is good, whatever the body.
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 /// Largest body that can be compared.
 const MAX_BODY: usize = 64 * 1024 * 1024;
-/// How much of an error's body is kept to show it.
+/// Bytes of an error response's body that are kept, to show them.
 const SHOWN: usize = 400;
 
 /// All expectations of a run.
@@ -28,7 +28,7 @@ impl Expect {
     /// Adds `status=200`, `status=2xx`, `body=ok`, `contains=text`, `sha256=hex` or `length=N`.
     ///
     /// # Errors
-    /// If it is none of these.
+    /// If `text` is none of these.
     pub fn add(&mut self, text: &str) -> Result<(), String> {
         let (kind, value) = text.split_once('=').ok_or_else(|| unknown(text))?;
         match kind {
@@ -59,28 +59,28 @@ impl Expect {
         Ok(())
     }
 
-    /// Every status is good (ab counts failures that way).
+    /// Accepts every status as good (ab counts failures that way).
     pub fn any_status(&mut self) {
         self.any_status = true;
     }
 
-    /// A body of another length than the first one is not good (ab without `-l`).
+    /// Rejects a body whose length differs from that of the first (ab without `-l`).
     pub fn same_length(&mut self) {
         self.same_length = true;
     }
 
-    /// True if the engine must compare with the first body's length.
+    /// Returns whether the engine must compare each body's length with the first body's.
     pub(crate) fn wants_same_length(&self) -> bool {
         self.same_length
     }
 
-    /// The expectations as typed.
+    /// Returns the expectations as typed.
     #[must_use]
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// How much of each answer must be kept to judge it.
+    /// Returns how much of each response must be kept to judge it.
     pub(crate) fn keep(&self) -> Keep {
         let body = self.body.is_some() || !self.contains.is_empty() || self.sha256.is_some();
         Keep {
@@ -90,13 +90,13 @@ impl Expect {
         }
     }
 
-    /// What is wrong with a whole answer, if anything.
+    /// Returns what is wrong with a complete response, if anything.
     #[inline]
     pub(crate) fn judge(&self, answer: &Reader) -> Option<ErrorClass> {
         self.judge_parts(answer.status, answer.body_bytes, &answer.body)
     }
 
-    /// The same for an answer in parts.
+    /// Judges a response given in parts, as [`Self::judge`] does.
     #[inline]
     pub(crate) fn judge_parts(&self, status: u16, length: u64, body: &[u8]) -> Option<ErrorClass> {
         if self.statuses.is_empty() {

@@ -1,8 +1,7 @@
-//! HTTP/1 responses, without input or output: bytes in, framing and counts out.
+//! Parser of HTTP/1 responses without I/O: bytes in, framing and counts out.
 //!
-//! The body is counted, not kept, unless someone wants to look at it. Servers repeat their heads
-//! byte for byte (the date changes once a second), so a head equal to the last one is not parsed
-//! again.
+//! The body is counted and kept only as far as [`Keep`] asks. Servers repeat their heads byte for byte (the date changes
+//! once a second), so a head equal to the last one is not parsed again.
 
 use httparse::{EMPTY_HEADER, Status};
 
@@ -10,7 +9,7 @@ use httparse::{EMPTY_HEADER, Status};
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 100;
 
-/// What a response head says about the bytes that follow.
+/// The part of a response head that determines how the following bytes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Length of the head in bytes.
@@ -26,15 +25,15 @@ pub struct Head {
 /// How the end of a body is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// After this number of bytes.
+    /// After this number of body bytes.
     Length(u64),
     /// After the last chunk.
     Chunked,
-    /// When the server closes.
+    /// When the server closes the connection.
     UntilClose,
 }
 
-/// Why the bytes are not a response.
+/// The reason why the bytes are not a valid response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bad(pub String);
 
@@ -105,7 +104,7 @@ fn connection(value: &[u8], default: bool) -> bool {
     (default || contains(value, "keep-alive")) && !contains(value, "close")
 }
 
-/// Remembers the last head so that its repetition costs one comparison.
+/// The last head and its bytes, so that a repetition costs one comparison.
 #[derive(Debug, Default)]
 pub struct HeadCache {
     bytes: Vec<u8>,
@@ -130,7 +129,7 @@ impl HeadCache {
     }
 }
 
-/// Where a reader is.
+/// The part of a response that a reader expects next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     #[default]
@@ -140,57 +139,57 @@ enum Stage {
     UntilClose,
 }
 
-/// Where a chunked body is.
+/// The part of a chunked body that a reader expects next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChunkState {
-    /// In the size line: the size so far and how many digits it has.
+    /// The size line: the size so far and its number of digits.
     Size(u64, u8),
-    /// In the rest of the size line (extensions).
+    /// The rest of the size line (chunk extensions).
     Extension(u64),
-    /// Bytes of data to come.
+    /// Data; the number of bytes to come.
     Data(u64),
-    /// Line end after the data.
+    /// The line end after the data.
     DataEnd,
-    /// In a trailer line: its length so far.
+    /// A trailer line: its length so far.
     Trailer(usize),
 }
 
-/// What a reader wants next.
+/// What a reader needs after the bytes that it was fed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// More bytes.
     More,
-    /// Nothing: the response ended after this number of the bytes given.
+    /// Nothing: the response ended after this many of the bytes given.
     Done(usize),
 }
 
-/// Reads one response after the other.
+/// An incremental reader of one response after another.
 #[derive(Debug, Default)]
 pub struct Reader {
     stage: Stage,
     pending: Vec<u8>,
-    /// Status of the response being read.
+    /// Status of the response.
     pub status: u16,
     /// Whether the connection may be used afterwards.
     pub keep_alive: bool,
-    /// Bytes of its head.
+    /// Bytes of the response's heads, interim ones included.
     pub head_bytes: u64,
-    /// Bytes of its body so far.
+    /// Bytes of the response's body so far.
     pub body_bytes: u64,
-    /// The body, as far as it was to be kept.
+    /// The body, as far as [`Keep`] asks for it.
     pub body: Vec<u8>,
-    /// The head, if it was to be kept.
+    /// The head, if [`Keep`] asks for it.
     pub head: Vec<u8>,
 }
 
-/// How much of a response to keep.
+/// The parts of a response to keep.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Keep {
-    /// Bytes of body.
+    /// Bytes of a body to keep.
     pub body: usize,
-    /// Bytes of the body of an error response.
+    /// Bytes of an error response's body to keep.
     pub error_body: usize,
-    /// The head.
+    /// Whether to keep the head.
     pub head: bool,
 }
 
@@ -208,17 +207,17 @@ impl Reader {
         self.keep_alive = false;
     }
 
-    /// True if no byte of the response has come yet.
+    /// Returns whether no byte of the response has arrived yet.
     pub fn is_fresh(&self) -> bool {
         self.stage == Stage::Head && self.pending.is_empty() && self.head_bytes == 0
     }
 
-    /// True if the end of the connection is the end of the response.
+    /// Returns whether the response ends with the connection.
     pub fn ends_at_close(&self) -> bool {
         self.stage == Stage::UntilClose
     }
 
-    /// Takes the next bytes. `bodiless`: the request was HEAD.
+    /// Reads the next bytes. `bodiless`: the request was HEAD.
     pub fn feed(
         &mut self,
         data: &[u8],
@@ -262,7 +261,8 @@ impl Reader {
         }
     }
 
-    /// Consumes heads (interim 1xx ones too); says how many of `data` they took.
+    /// Consumes heads (interim 1xx ones too); returns how many bytes of `data` they took, or `None` if they are
+    /// incomplete.
     fn feed_head(
         &mut self,
         data: &[u8],
@@ -351,7 +351,7 @@ impl Reader {
     }
 }
 
-/// One byte of chunk framing; `None` after the last.
+/// Advances the chunk framing by one byte; returns `None` after the last.
 fn chunk_step(state: ChunkState, byte: u8) -> Result<Option<ChunkState>, Bad> {
     let bad = |what: &str| Err(Bad(format!("bad chunk: {what} 0x{byte:02x}")));
     Ok(Some(match (state, byte) {

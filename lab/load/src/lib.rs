@@ -38,19 +38,19 @@ pub use run::{Live, execute};
 pub use schedule::{Spacing, Stage};
 pub use target::{Address, Target, Url};
 
-/// Runs `hearth load`; `args` are the words after it.
+/// Runs `hearth load` with the arguments `args`.
 #[must_use]
 pub fn main_from(args: impl Iterator<Item = OsString>) -> ExitCode {
     cli::main_from(args)
 }
 
-/// Its options, for completions and manual pages.
+/// Returns the options of `hearth load`, for completions and manual pages.
 #[must_use]
 pub fn command() -> clap::Command {
     cli::command()
 }
 
-/// The JSON schema of what `--json` writes.
+/// Returns the JSON schema of the file that `--json` writes.
 #[must_use]
 pub fn result_schema() -> schemars::Schema {
     schemars::schema_for!(measure::ResultFile)

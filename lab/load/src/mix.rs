@@ -1,6 +1,6 @@
-//! Which request comes next, and where lists of requests come from.
+//! The choice of the next request, and lists of requests from mix files and access logs.
 //!
-//! A mix is chosen by weight at random but seeded, so that two runs with one seed ask the same.
+//! A mix is chosen by weight at random but seeded, so that two runs with one seed send the same requests.
 
 use crate::plan::{Http, Order};
 use crate::request::{Parts, Request};
@@ -10,13 +10,13 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 
-/// Chooses requests for one thread.
+/// The choice of a thread's requests.
 #[derive(Debug)]
 pub(crate) struct Picker {
     cumulative: Vec<f64>,
     order: Order,
     next: usize,
-    /// Also the source of every other random choice of the thread.
+    /// The source of every other random choice of the thread too.
     pub(crate) rng: SmallRng,
 }
 
@@ -41,7 +41,7 @@ impl Picker {
         }
     }
 
-    /// Index of the next request.
+    /// Returns the index of the next request.
     #[inline]
     pub(crate) fn pick(&mut self) -> usize {
         if self.cumulative.len() == 1 {
@@ -62,7 +62,7 @@ impl Picker {
     }
 }
 
-/// One line of a mix before it is written out.
+/// One line of a mix, before it becomes a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Relative frequency.
@@ -78,7 +78,7 @@ pub struct Line {
 /// Parses a mix file: `[WEIGHT] [METHOD] PATH [BODY|@FILE|chunked:BODY]` per line, `#` comments.
 ///
 /// # Errors
-/// The first line that is not understood.
+/// If a line is malformed; the text quotes the first such line.
 pub(crate) fn parse_file(text: &str) -> Result<Vec<Line>, String> {
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -129,8 +129,8 @@ fn parse_line(line: &str) -> Result<Line, String> {
     })
 }
 
-/// Parses an access log (common or combined): each distinct request with its frequency.
-/// Only GET and HEAD are taken unless `all_methods`; says how many lines were left out.
+/// Parses an access log (common or combined) into distinct requests with their frequencies. Takes only GET and HEAD
+/// unless `all_methods`; also returns how many lines were left out.
 ///
 /// # Errors
 /// If no line could be used.
@@ -183,7 +183,7 @@ fn log_request(line: &str) -> Option<(&str, &str)> {
         .then_some((method, path))
 }
 
-/// The URL of a line, which must be on the server of the run.
+/// Returns the URL of a line, which must be on the server of the run.
 fn on(base: &Url, target: &str) -> Result<Url, String> {
     let path = if target.contains("://") {
         let other = Url::parse(target)?;
@@ -201,7 +201,7 @@ fn on(base: &Url, target: &str) -> Result<Url, String> {
     })
 }
 
-/// Writes the lines out as requests to `base`.
+/// Turns the lines into requests to `base`.
 ///
 /// # Errors
 /// If a line names another host, a file cannot be read or a request cannot be written.
@@ -240,7 +240,7 @@ pub(crate) fn requests(
         .collect()
 }
 
-/// A body as typed: text, or `@file`.
+/// Reads a body as typed: text, or `@file`.
 ///
 /// # Errors
 /// If the file cannot be read.

@@ -1,4 +1,4 @@
-//! What to do, decided before the first connection: the one input of the engines.
+//! The plan of a run, complete before the first connection: the one input of the engines.
 
 use crate::expect::Expect;
 use crate::request::Request;
@@ -10,23 +10,23 @@ use rustls::pki_types::ServerName;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Protocol spoken.
+/// The version of HTTP to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Http {
-    /// As ab speaks.
+    /// HTTP/1.0, which ab uses.
     V1_0,
-    /// The default.
+    /// HTTP/1.1, the default.
     V1_1,
-    /// Streams over one connection.
+    /// HTTP/2.
     V2,
 }
 
-/// What starts the next request.
+/// What triggers the next request of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pace {
-    /// The answer to the last one.
+    /// The response to the previous request.
     Closed,
-    /// A plan.
+    /// A schedule that does not depend on responses.
     Open {
         /// The rate over time.
         stages: Vec<Stage>,
@@ -35,104 +35,104 @@ pub enum Pace {
     },
 }
 
-/// Pause between an answer and the next request of a connection.
+/// The pause between a response and the next request of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Think {
-    /// Always the same.
+    /// A constant pause.
     Fixed(Duration),
-    /// Exponential with this mean.
+    /// An exponentially distributed pause with this mean.
     Exponential(Duration),
 }
 
-/// What happens before the measurement.
+/// The load before the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
     /// Nothing.
     None,
-    /// Load for this long.
+    /// Load for this duration.
     For(Duration),
     /// Load until three seconds in a row agree within 5 %; 3 to 30 s.
     UntilSteady,
 }
 
-/// In which order a mix is played.
+/// The order in which the requests of a mix are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// By weight, at random, seeded.
+    /// At random, by weight and seed.
     Weighted,
-    /// As listed, over and over, shared by all connections of a thread.
+    /// As listed, cyclically, shared by all connections of a thread.
     Listed,
 }
 
-/// How the processor time of the server is found.
+/// How the server's processes are found, to count their processor time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// The process that listens on the target's port, if that is this machine.
     Listener,
-    /// These processes and their children.
+    /// These processes and their descendants.
     Pids(Vec<u32>),
-    /// Not at all.
+    /// Not at all: no processor time is counted.
     Off,
 }
 
-/// TLS as the client wants it.
+/// The client's TLS settings.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// rustls' settings.
+    /// The settings of rustls.
     pub config: Arc<ClientConfig>,
-    /// The name to ask for.
+    /// The server name for SNI and verification.
     pub name: ServerName<'static>,
 }
 
-/// One run.
+/// The plan of one run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The server that is asked.
+    /// The server under load.
     pub target: Target,
-    /// What to ask, with weights.
+    /// The requests to send, with weights.
     pub requests: Arc<Vec<Request>>,
-    /// In which order.
+    /// The order of the requests.
     pub order: Order,
-    /// What starts requests.
+    /// What triggers requests.
     pub pace: Pace,
     /// Connections (open loop: at most).
     pub connections: usize,
-    /// Requests at once on one connection: streams of HTTP/2, or what is pipelined.
+    /// Requests at once on one connection: streams of HTTP/2, or pipelined requests.
     pub streams: usize,
     /// Client threads.
     pub threads: usize,
-    /// Stop after this number of requests.
+    /// The number of requests after which the run ends.
     pub request_limit: Option<u64>,
-    /// Stop starting after this long.
+    /// How long requests are started.
     pub duration: Option<Duration>,
-    /// Before the measurement.
+    /// The load before the measurement.
     pub warmup: Warmup,
-    /// Reuse of connections.
+    /// Whether and how often a connection is reused.
     pub keep_alive: KeepAlive,
-    /// Protocol.
+    /// The version of HTTP.
     pub http: Http,
-    /// Pause after each answer.
+    /// The pause after each response.
     pub think: Option<Think>,
-    /// Connections are opened over this long.
+    /// The time over which the connections are opened.
     pub ramp: Duration,
-    /// An answer that takes longer is a failure.
+    /// The time after which a request without a complete response fails.
     pub timeout: Duration,
-    /// How long unanswered requests are waited for after the end.
+    /// How long to wait for requests in flight after the end.
     pub drain: Duration,
-    /// What a good answer is.
+    /// The expectations of a good response.
     pub expect: Expect,
     /// TLS, for https.
     pub tls: Option<Tls>,
-    /// Keep the cookies that the server sets, per connection.
+    /// Whether to keep the cookies that the server sets, per connection.
     pub cookie_jar: bool,
-    /// Seed of every random choice.
+    /// The seed of every random choice.
     pub seed: u64,
-    /// How to find the server's processes.
+    /// How the server's processes are found.
     pub watch: Watch,
 }
 
 impl Plan {
-    /// A closed loop of these requests, on one connection of one thread, until something limits it.
+    /// Returns a plan of a closed loop of these requests, on one connection of one thread, without a limit.
     #[must_use]
     pub fn new(target: Target, requests: Vec<Request>) -> Self {
         Self {
@@ -160,13 +160,13 @@ impl Plan {
         }
     }
 
-    /// Most requests that can be in flight.
+    /// Returns the most requests that can be in flight.
     #[must_use]
     pub fn concurrency(&self) -> usize {
         self.connections * self.streams
     }
 
-    /// True if requests follow a plan.
+    /// Returns whether requests follow a schedule.
     #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self.pace, Pace::Open { .. })

@@ -1,7 +1,7 @@
-//! What one client thread counts while it runs.
+//! Counters of one client thread during a run.
 //!
-//! Time-dependent things go into slices of a tenth of a second that are handed over as they fill;
-//! everything else stays in the thread until the end. Nothing is shared, nothing is locked.
+//! Counts over time go into slices of a tenth of a second, which are sent to the coordinating thread as they fill; all
+//! others stay in the thread until the end. Nothing is shared, nothing is locked.
 
 use crate::clock::Nanos;
 use measure::{Distribution, ErrorClass, ErrorSample};
@@ -9,28 +9,28 @@ use std::collections::BTreeMap;
 
 /// Length of a slice.
 pub(crate) const SLICE: Nanos = 100_000_000;
-/// Distinct failures kept in words.
+/// The number of distinct failures that are kept as text.
 const SAMPLES: usize = 5;
 
-/// A tenth of a second of one thread.
+/// The counts of one thread in a tenth of a second.
 #[derive(Debug, Default)]
 pub(crate) struct Slice {
-    /// Start, since the beginning of its phase.
+    /// Start of the slice, since the beginning of its phase.
     pub(crate) start: Nanos,
-    /// End.
+    /// End of the slice, since the beginning of its phase.
     pub(crate) end: Nanos,
     pub(crate) warm: bool,
     pub(crate) responses: u64,
     pub(crate) good: u64,
     pub(crate) failed: u64,
     pub(crate) bytes: u64,
-    /// Sum of the durations of the requests that ended in it.
+    /// Sum of the durations of the requests that ended in the slice, in nanoseconds.
     pub(crate) busy: u64,
     pub(crate) service: Distribution,
     pub(crate) response: Distribution,
 }
 
-/// Everything else, over the whole measurement.
+/// The counts of one thread over the whole measurement.
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) started: u64,
@@ -112,19 +112,19 @@ impl Default for Tally {
 /// The times of one request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Times {
-    /// When it was due.
+    /// When the request was due.
     pub(crate) planned: Nanos,
-    /// When it was begun.
+    /// When the request began.
     pub(crate) started: Nanos,
-    /// When writing it began.
+    /// When writing the request began.
     pub(crate) sent: Nanos,
-    /// When the first byte of the answer was there.
+    /// When the first byte of the response arrived.
     pub(crate) first: Nanos,
-    /// When the last was.
+    /// When the last byte of the response arrived.
     pub(crate) end: Nanos,
 }
 
-/// Sizes and status of one answer.
+/// Status and sizes of one response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -133,7 +133,7 @@ pub(crate) struct Answer {
     pub(crate) reused: bool,
 }
 
-/// Counts one thread's requests.
+/// The counters of one thread.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) slice: Slice,
@@ -150,7 +150,7 @@ impl Recorder {
         }
     }
 
-    /// A whole answer that is as expected.
+    /// Counts a complete response that is as expected.
     #[inline]
     pub(crate) fn good(&mut self, times: Times, answer: Answer) {
         let service = times.end - times.started;
@@ -169,7 +169,7 @@ impl Recorder {
         tally.processing.record(times.end - times.sent);
     }
 
-    /// A whole answer that is not as expected.
+    /// Counts a complete response that is not as expected.
     pub(crate) fn unexpected(
         &mut self,
         class: ErrorClass,
@@ -181,7 +181,7 @@ impl Recorder {
         self.count_failure(class, times, &String::from_utf8_lossy(text));
     }
 
-    /// No whole answer.
+    /// Counts a request without a complete response.
     pub(crate) fn lost(&mut self, class: ErrorClass, times: Times, reused: bool, text: &str) {
         let busy = times.end - times.started;
         self.slice.busy += busy;
@@ -191,7 +191,7 @@ impl Recorder {
         self.count_failure(class, times, text);
     }
 
-    /// Bytes of an answer that was not completed.
+    /// Counts the bytes of an incomplete response.
     pub(crate) fn partial_bytes(&mut self, head: u64, body: u64) {
         self.tally.head_bytes += head;
         self.tally.body_bytes += body;
@@ -223,7 +223,7 @@ impl Recorder {
         self.slice.failed += 1;
         self.tally.failed += 1;
         self.tally.failed_after.record(times.end - times.started);
-        // A request that waited until the timeout waited at least this long; a quick failure says nothing.
+        // A request that timed out waited at least this long; the time of a quick failure tells nothing about latency.
         if self.open && matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout) {
             self.tally.lower_bounds.record(times.end - times.planned);
         }
@@ -231,7 +231,7 @@ impl Recorder {
         self.tally.sample(class, text);
     }
 
-    /// A request without an answer when everything ended.
+    /// Counts a request that had no response at the end of the run.
     pub(crate) fn unfinished(&mut self, planned: Nanos, started: Nanos, end: Nanos) {
         let age = end.saturating_sub(started);
         self.tally.unfinished += 1;
@@ -242,13 +242,13 @@ impl Recorder {
         }
     }
 
-    /// A request that was due at `due` and was never begun.
+    /// Counts a request that was due at `due` and never began.
     pub(crate) fn unsent(&mut self, due: Nanos, end: Nanos) {
         self.tally.unsent += 1;
         self.tally.lower_bounds.record(end.saturating_sub(due));
     }
 
-    /// A connection ended after `served` answers.
+    /// Counts a connection that ended after `served` responses.
     pub(crate) fn closed(&mut self, by: ClosedBy, served: u64) {
         let tally = &mut self.tally;
         match by {
@@ -259,7 +259,7 @@ impl Recorder {
         *tally.per_connection.entry(served).or_default() += 1;
     }
 
-    /// Takes the slice that ends at `now` (since the phase's beginning) and begins the next.
+    /// Returns the slice that ends at `now` (since the phase's beginning) and begins the next.
     pub(crate) fn take_slice(&mut self, now: Nanos, warm: bool) -> Slice {
         let next = Slice {
             start: now,
@@ -271,7 +271,7 @@ impl Recorder {
         slice
     }
 
-    /// Forgets everything: the measurement begins.
+    /// Resets all counts, because the measurement begins.
     pub(crate) fn restart(&mut self) {
         let server_header = self.tally.server_header.take();
         let tls_session = self.tally.tls_session.take();

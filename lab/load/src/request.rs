@@ -1,7 +1,7 @@
-//! Requests, written out in bytes once before the run.
+//! Requests, encoded once before the run.
 //!
-//! The hot path only copies them to a socket. The one part that may differ from request to
-//! request, a cookie jar's header, is spliced in at a remembered place.
+//! The hot path only copies their bytes to a socket. The one part that may differ from request to request, the Cookie
+//! field of a cookie jar, is inserted at a known offset.
 
 use crate::plan::Http;
 use crate::target::Url;
@@ -12,42 +12,42 @@ use measure::KeepAlive;
 /// A request ready to be sent.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Method and path, for people.
+    /// Method and path, for display.
     pub name: String,
     /// Relative frequency.
     pub weight: f64,
-    /// The whole request in HTTP/1.
+    /// The complete request in HTTP/1.
     pub bytes: Vec<u8>,
-    /// Where in `bytes` the empty line after the headers begins.
+    /// Offset in `bytes` of the empty line after the fields.
     pub head_end: usize,
-    /// True if the answer has no body (HEAD).
+    /// Whether the response has no body (HEAD).
     pub bodiless: bool,
-    /// The same for HTTP/2.
+    /// The head of the same request for HTTP/2.
     pub h2: http::Request<()>,
     /// Body for HTTP/2.
     pub body: Bytes,
 }
 
-/// What a request consists of.
+/// The parts of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// Method; GET, or POST with a body, if none.
+    /// Method; if none, POST with a body and GET without.
     pub method: Option<String>,
-    /// Headers in order; a later one replaces a default of the same name.
+    /// Fields in order; a later one replaces a default of the same name.
     pub headers: Vec<(String, String)>,
     /// Body.
     pub body: Option<Vec<u8>>,
-    /// The body goes out in chunks, without its length.
+    /// Whether the body is sent in chunks, without its length.
     pub chunked: bool,
     /// Relative frequency.
     pub weight: f64,
 }
 
 impl Request {
-    /// Writes a request to `url`.
+    /// Encodes a request to `url`.
     ///
     /// # Errors
-    /// If method, path or a header cannot be sent.
+    /// If the method, the path or a field is invalid.
     pub fn new(url: &Url, parts: Parts, http: Http, keep_alive: KeepAlive) -> Result<Self, String> {
         let method = parts
             .method
@@ -92,14 +92,14 @@ impl Request {
         })
     }
 
-    /// Written out `times` times, to be sent at once.
+    /// Repeats the request `times` times, to be sent at once.
     #[must_use]
     pub fn pipelined(mut self, times: usize) -> Self {
         self.bytes = self.bytes.repeat(times);
         self
     }
 
-    /// The bytes with a Cookie header in them.
+    /// Writes the request with a Cookie field to `out`.
     pub(crate) fn with_cookies(&self, cookies: &str, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(&self.bytes[..self.head_end]);
@@ -112,7 +112,7 @@ impl Request {
     }
 }
 
-/// The body as one chunk and the end.
+/// Encodes the body as one chunk and the last chunk.
 fn in_chunks(body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     if !body.is_empty() {
@@ -201,7 +201,7 @@ fn h2_request(
         .map_err(|error| format!("{method} {}: {error}", url.path))
 }
 
-/// `Name: value` as typed after `-H`.
+/// Parses `Name: value` as typed after `-H`.
 ///
 /// # Errors
 /// If there is no colon.
@@ -212,7 +212,7 @@ pub fn parse_header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// The Authorization header of `user:password`.
+/// Returns the Authorization field for `user:password`.
 #[must_use]
 pub fn basic_auth(credentials: &str) -> (String, String) {
     (
@@ -221,7 +221,8 @@ pub fn basic_auth(credentials: &str) -> (String, String) {
     )
 }
 
-/// A multipart/form-data body of `name=value`, `name=@file` and `name=@file;type=…` fields.
+/// Encodes `name=value`, `name=@file` and `name=@file;type=…` fields as multipart/form-data; returns content type and
+/// body.
 ///
 /// # Errors
 /// If a field has no `=` or a file cannot be read.

@@ -1,4 +1,4 @@
-//! Turns what the threads counted into the published result.
+//! Turns the counts of the threads into the published result.
 
 mod setup;
 
@@ -14,7 +14,7 @@ use measure::{
 };
 use setup::{notes, setup};
 
-/// Writes the result and its verdicts.
+/// Builds the result and its verdicts.
 pub(crate) fn build(outcome: Outcome<'_>) -> Run {
     let plan = outcome.plan;
     let (answered, longest) = slots(&outcome.threads);
@@ -82,7 +82,7 @@ fn slots(threads: &[ThreadResult]) -> (Vec<u64>, Vec<u64>) {
     (answered, longest)
 }
 
-/// From the start to the last completion; to the very end if something was never answered.
+/// Returns the seconds from the start to the last completion, or to the end of the run if a request was never answered.
 fn elapsed(outcome: &Outcome<'_>) -> f64 {
     let last = outcome
         .threads
@@ -100,7 +100,7 @@ fn elapsed(outcome: &Outcome<'_>) -> f64 {
         last
     };
     let whole = end.saturating_sub(outcome.measure_from) as f64 / 1e9;
-    // A run for a time lasts at least that long, even if nothing happened at its end.
+    // A run with a duration lasts at least that long, even if no request completed at its end.
     let asked = outcome
         .plan
         .duration
@@ -289,7 +289,7 @@ fn connections(tally: &Tally, answered: &[u64], longest: &[u64], median: u64) ->
     }
 }
 
-/// The ten most frequent lengths of a connection's life.
+/// Returns the ten most frequent numbers of requests per connection.
 fn most_common(all: &std::collections::BTreeMap<u64, u64>) -> std::collections::BTreeMap<u64, u64> {
     let mut sorted: Vec<(u64, u64)> = all
         .iter()
@@ -323,7 +323,7 @@ fn latency(
     }
 }
 
-/// Share of sends within a millisecond of their plan.
+/// Returns the share of requests that were sent within a millisecond of their planned time.
 fn punctual(delay: &Distribution) -> f64 {
     delay.count_between(0, 1_000_000) as f64 / delay.count() as f64
 }

@@ -1,4 +1,4 @@
-//! Coordinates a run: starts the threads, ends the warm-up, collects, and writes the result.
+//! Coordinates a run: starts the threads, ends the warm-up, collects their counts, and builds the result.
 
 use crate::clock::{Nanos, nanos, process_cpu};
 use crate::collect::Collector;
@@ -17,23 +17,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Longest automatic warm-up.
+/// Longest automatic warm-up, in seconds.
 const WARMUP_MOST: f64 = 30.0;
 
-/// What a running test looks like from outside, once a second.
+/// The progress of a run, observed once a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// True before the measurement.
+    /// Whether the warm-up is still running.
     pub warming: bool,
     /// Time since the phase began.
     pub elapsed_s: f64,
     /// Responses in the last second.
     pub rate: f64,
-    /// Median of the last second, ns.
+    /// Median latency of the last second, in nanoseconds.
     pub p50: u64,
-    /// p99 of the last second, ns.
+    /// p99 of the latency of the last second, in nanoseconds.
     pub p99: u64,
-    /// Longest of the last second, ns.
+    /// Longest latency of the last second, in nanoseconds.
     pub max: u64,
     /// Mean number of requests in flight in the last second.
     pub in_flight: f64,
@@ -43,7 +43,7 @@ pub struct Live {
     pub responses: u64,
 }
 
-/// Everything that is measured around a run, not in it.
+/// Readings of processor time and kernel counters, taken before and after a run.
 #[derive(Debug)]
 pub(crate) struct Around {
     pub(crate) cpu: Duration,
@@ -53,7 +53,7 @@ pub(crate) struct Around {
     pub(crate) at: Nanos,
 }
 
-/// All that a result is made of.
+/// The input of a result.
 #[derive(Debug)]
 pub(crate) struct Outcome<'p> {
     pub(crate) plan: &'p Plan,
@@ -68,7 +68,7 @@ pub(crate) struct Outcome<'p> {
     pub(crate) measure_from: Nanos,
 }
 
-/// Runs `plan`; `stop` ends it early, `observe` sees it once a second.
+/// Runs `plan`; `stop` ends the run early, `observe` gets its progress once a second.
 ///
 /// # Errors
 /// If the threads could not be set up or none of them could work.
@@ -122,7 +122,7 @@ pub fn execute(
     })
 }
 
-/// Splits slots and requests over the threads without losing any.
+/// Splits slots and requests over the threads, remainders included.
 fn shares(plan: &Plan) -> Vec<Share> {
     let threads = plan.threads.clamp(1, plan.connections.max(1));
     let mut first_slot = 0;
@@ -157,14 +157,14 @@ fn find_server(plan: &Plan) -> Option<Server> {
     }
 }
 
-/// The beginning of a measurement.
+/// The beginning of a measurement, with the readings before it.
 struct Start {
     around: Around,
     unix_s: f64,
     from: Nanos,
 }
 
-/// The coordinating thread.
+/// The state of the coordinating thread.
 struct Conductor<'p, 'c> {
     plan: &'p Plan,
     control: &'c Control,
@@ -177,7 +177,7 @@ struct Conductor<'p, 'c> {
 }
 
 impl<'p> Conductor<'p, '_> {
-    /// Begins the measurement: everything around is read, then the threads are told.
+    /// Begins the measurement: takes the readings, then orders the threads to measure.
     fn begin_measure(&self) -> Start {
         let around = self.around();
         let unix_s = SystemTime::now()
@@ -259,7 +259,7 @@ impl<'p> Conductor<'p, '_> {
         }
     }
 
-    /// Receives one message, or time passes; false if all threads are gone.
+    /// Receives one message or times out; returns false if all threads have exited.
     fn take(&mut self, messages: &Receiver<Message>, done: &mut Vec<ThreadResult>) -> bool {
         if self.stop.load(Ordering::Relaxed) && !self.interrupted {
             self.interrupted = true;
@@ -291,7 +291,7 @@ impl<'p> Conductor<'p, '_> {
         let (mut seen, mut steady) = (0, false);
         loop {
             let elapsed = self.control.clock.now() - began;
-            // A second counts once the slices of all threads can be in.
+            // A second counts once the slices of all threads have had time to arrive (250 ms).
             let seconds = elapsed.saturating_sub(250_000_000) / 1_000_000_000;
             if seconds > seen {
                 seen = seconds;
@@ -352,7 +352,7 @@ fn live(collector: &Collector, elapsed: Nanos, warming: bool) -> Live {
     }
 }
 
-/// Loopback source addresses a plan's connections come from.
+/// Returns the number of loopback source addresses that a plan's connections come from.
 pub(crate) fn source_addresses(plan: &Plan) -> u64 {
     let loopback = matches!(&plan.target.address, Address::Tcp(address) if address.is_ipv4() && address.ip().is_loopback());
     if loopback && plan.keep_alive != measure::KeepAlive::On && plan.http != Http::V2 {

@@ -1,45 +1,45 @@
-//! The plan of an open loop: when each request is due, whatever the server does.
+//! The schedule of an open loop: when each request is due, independent of the server's responses.
 //!
-//! Arrivals are points of a unit-rate process mapped through the integral of the wanted rate, so
-//! constant, stepped and ramped rates, evenly spaced or Poisson, are one piece of code. Nothing is
-//! stored: a late generator simply finds the next due time in the past.
+//! Arrivals are points of a unit-rate process mapped through the integral of the wanted rate, so constant, stepped and
+//! ramped rates, evenly spaced or Poisson, share one implementation. Due times are not stored: a late generator finds the
+//! next due time in the past.
 
 use crate::clock::Nanos;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::time::Duration;
 
-/// A stretch of time in which the rate goes linearly from one value to another.
+/// A stretch of time in which the rate changes linearly from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
-    /// How long it lasts; the last stage goes on for ever.
+    /// Length of the stage; the last stage never ends.
     pub length: Duration,
-    /// Requests per second at its beginning.
+    /// Requests per second at the beginning of the stage.
     pub from: f64,
-    /// Requests per second at its end.
+    /// Requests per second at the end of the stage.
     pub to: f64,
 }
 
 /// How arrivals are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
-    /// Evenly.
+    /// At even intervals.
     Constant,
-    /// Independently of each other, as visitors come.
+    /// Independently of each other, like visitors (a Poisson process).
     Poisson,
 }
 
-/// The arrivals that one thread is responsible for.
+/// The arrivals of one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     stages: Vec<Stage>,
     spacing: Spacing,
     rng: SmallRng,
-    /// Of all threads.
+    /// Number of threads that share the schedule.
     threads: f64,
-    /// Next arrival as a count of arrivals since the beginning, all threads.
+    /// The next arrival, as a count of arrivals of all threads since the beginning.
     unit: f64,
-    /// Stage in which it falls, that stage's start in seconds and in arrivals.
+    /// The stage of the next arrival, with that stage's start in seconds and in arrivals.
     stage: usize,
     stage_seconds: f64,
     stage_units: f64,
@@ -49,7 +49,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// The part of thread `thread` of `threads`; `limit` is its own number of requests.
+    /// Returns the part of thread `thread` of `threads`; `limit` is the thread's own number of requests.
     pub(crate) fn new(
         stages: &[Stage],
         spacing: Spacing,
@@ -81,19 +81,19 @@ impl Schedule {
         schedule
     }
 
-    /// Moves the beginning to `origin`.
+    /// Moves the beginning of the schedule to `origin`.
     pub(crate) fn start_at(&mut self, origin: Nanos) {
         self.due = self.due - self.origin + origin;
         self.origin = origin;
     }
 
-    /// When the next request is due; `None` if there is none left.
+    /// Returns when the next request is due; `None` if there is none left.
     #[inline]
     pub(crate) fn peek(&self) -> Option<Nanos> {
         (self.left > 0).then_some(self.due)
     }
 
-    /// Goes on to the one after.
+    /// Advances to the next request.
     pub(crate) fn advance(&mut self) {
         self.left = self.left.saturating_sub(1);
         self.unit += match self.spacing {
@@ -103,7 +103,7 @@ impl Schedule {
         self.due = self.due_at();
     }
 
-    /// Consumes the requests due before `time`; each due time is told to `each`.
+    /// Consumes the requests due before `time` and calls `each` with each due time.
     pub(crate) fn drain_before(&mut self, time: Nanos, mut each: impl FnMut(Nanos)) {
         while let Some(due) = self.peek().filter(|due| *due < time) {
             each(due);
@@ -138,12 +138,12 @@ impl Schedule {
 }
 
 impl Stage {
-    /// Arrivals in it.
+    /// Returns the number of arrivals in the stage.
     fn units(&self) -> f64 {
         f64::midpoint(self.from, self.to) * self.length.as_secs_f64()
     }
 
-    /// Seconds into the stage at which the integral of the rate reaches `units`.
+    /// Returns the seconds into the stage at which the integral of the rate reaches `units`.
     fn seconds_to(&self, units: f64, endless: bool) -> f64 {
         let length = self.length.as_secs_f64();
         if units <= 0.0 {
@@ -160,7 +160,7 @@ impl Stage {
         if slope.abs() < 1e-12 {
             return units / self.from;
         }
-        // units = from·t + slope·t²/2, in the form that does not cancel
+        // units = from·t + slope·t²/2, solved in the form without cancellation
         let root = (self.from * self.from + 2.0 * slope * units)
             .max(0.0)
             .sqrt();

@@ -1,15 +1,15 @@
-//! Finding the highest rate: more connections until more no longer help.
+//! Finds the highest rate: doubles the connections until more of them no longer help.
 
 use crate::plan::Plan;
 use measure::Run;
 
-/// Connections at which the search gives up.
+/// The number of connections at which the search ends.
 const MOST: usize = 16_384;
 
-/// Doubles the connections, from one on, until two steps in a row gain less than 3 %.
+/// Doubles the connections, starting with one, until two steps in a row gain less than 3 %.
 ///
 /// # Errors
-/// Whatever `run` fails with.
+/// The first error of `run`.
 pub(crate) fn find_max<E>(
     plan: &Plan,
     mut run: impl FnMut(&Plan) -> Result<Run, E>,

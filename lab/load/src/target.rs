@@ -1,6 +1,6 @@
-//! The server under load: URL, addresses, and whether that is this machine.
+//! The server under load: its URL, its address, and whether it is this machine.
 //!
-//! The path is sent exactly as typed: a load test must not tidy up what it was told to ask for.
+//! The path is sent exactly as typed: a load test must not normalize the paths that it is told to request.
 
 use measure::Place;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where connections go.
+/// The address that connections are made to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// TCP.
@@ -20,9 +20,9 @@ pub enum Address {
 /// A resolved target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// As typed.
+    /// The URL as typed.
     pub url: String,
-    /// True for https.
+    /// Whether the URL is https.
     pub tls: bool,
     /// Host name or address as typed.
     pub host: String,
@@ -32,20 +32,20 @@ pub struct Target {
     pub path: String,
     /// The address used.
     pub address: Address,
-    /// Where that is.
+    /// Where the address is, as seen from this machine.
     pub place: Place,
 }
 
-/// Parts of a URL.
+/// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// True for https.
+    /// Whether the scheme is https.
     pub tls: bool,
     /// Unix socket, for `unix:/path.sock:/uri`.
     pub socket: Option<PathBuf>,
     /// Host, without brackets.
     pub host: String,
-    /// Port, given or usual.
+    /// Port, as given or the default of the scheme.
     pub port: u16,
     /// Path and query, at least `/`.
     pub path: String,
@@ -55,7 +55,7 @@ impl Url {
     /// Parses `http://…`, `https://…`, `host:port/…` or `unix:/path.sock:/uri`.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// If the URL is invalid; the text tells why.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(rest) = text.strip_prefix("unix:") {
             return Self::parse_unix(rest);
@@ -111,7 +111,7 @@ impl Url {
         })
     }
 
-    /// The value of the Host header.
+    /// Returns the value of the Host field.
     #[must_use]
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') {
@@ -127,7 +127,7 @@ impl Url {
     }
 }
 
-/// The path and query as they are sent.
+/// Returns the path and query as they are sent.
 fn path_of(text: &str) -> Result<String, String> {
     let path = text.split('#').next().unwrap_or("");
     if let Some(bad) = path.chars().find(|c| c.is_whitespace() || c.is_control()) {
@@ -156,7 +156,7 @@ fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
 }
 
 impl Target {
-    /// Resolves `url` and finds out where it is.
+    /// Resolves `url` and determines where its address is.
     ///
     /// # Errors
     /// If the name does not resolve.
@@ -179,7 +179,7 @@ impl Target {
         })
     }
 
-    /// The address in words.
+    /// Returns the address as text.
     #[must_use]
     pub fn address_words(&self) -> String {
         match &self.address {
@@ -188,10 +188,10 @@ impl Target {
         }
     }
 
-    /// Connects once, to fail early and clearly.
+    /// Connects once, to fail early with a clear error.
     ///
     /// # Errors
-    /// Why no server answers there.
+    /// If the connection fails.
     pub fn probe(&self) -> Result<(), String> {
         let result = match &self.address {
             Address::Tcp(address) => {
@@ -213,7 +213,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
         .to_socket_addrs()
         .map_err(|error| format!("{host} does not resolve: {error}"))?
         .collect();
-    // localhost often names ::1 first while the server listens on 127.0.0.1 only
+    // localhost often resolves to ::1 first while the server listens on 127.0.0.1 only
     all.sort_by_key(|address| !(address.is_ipv4() && address.ip().is_loopback()));
     let reachable = all.iter().find(|address| {
         all.len() > 1 && TcpStream::connect_timeout(address, Duration::from_secs(2)).is_ok()
@@ -224,7 +224,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
         .ok_or_else(|| format!("{host} has no address"))
 }
 
-/// An address belongs to this machine if a socket can be bound to it.
+/// Returns where an address is; it belongs to this machine if a socket can be bound to it.
 fn place_of(ip: IpAddr) -> Place {
     match ip {
         ip if ip.is_loopback() => Place::Loopback,

@@ -1,7 +1,7 @@
-//! How the client does TLS: which roots it trusts, which protocols it offers.
+//! TLS settings of the client: trusted certificates and offered protocols.
 //!
-//! On this machine any certificate is accepted (test servers sign their own); anywhere else the
-//! system's roots decide unless `--insecure` was given.
+//! On this machine any certificate is accepted (test servers use self-signed ones); on others the system's root
+//! certificates decide unless `--insecure` was given.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -11,21 +11,21 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use std::path::Path;
 use std::sync::Arc;
 
-/// Which certificates are trusted.
+/// The certificates that are trusted.
 #[derive(Clone, Debug)]
 pub(crate) enum Trust {
-    /// Anyone.
+    /// Any certificate.
     Anyone,
     /// The system's certificate authorities.
     System,
-    /// Those in a PEM file.
+    /// The certificate authorities in a PEM file.
     File(std::path::PathBuf),
 }
 
-/// Builds the client's settings.
+/// Builds rustls' settings.
 ///
 /// # Errors
-/// If no trusted root could be read.
+/// If no root certificate could be read.
 pub(crate) fn config(trust: &Trust, h2: bool, resume: bool) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -76,7 +76,7 @@ fn file_roots(path: &Path) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Accepts every certificate but still checks that the peer holds its key.
+/// A verifier that accepts every certificate but still checks that the peer holds its key.
 #[derive(Debug)]
 struct Unverified(Arc<CryptoProvider>);
 

@@ -1,7 +1,7 @@
-//! One non-blocking connection: TCP or Unix socket, plain or TLS.
+//! A non-blocking connection: TCP or Unix socket, plain or TLS.
 //!
-//! Plain reads and writes are one system call and nothing else; TLS is rustls driven by hand, so
-//! that both run on the same event loop.
+//! A plain read or write is exactly one system call; TLS is rustls without its own I/O, so that both run on the same
+//! event loop.
 
 use crate::plan::Tls;
 use crate::target::Address;
@@ -21,7 +21,7 @@ enum Socket {
     Unix(UnixStream),
 }
 
-/// A connection.
+/// A connection, plain or TLS.
 #[derive(Debug)]
 pub(crate) struct Transport {
     socket: Socket,
@@ -29,7 +29,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// Begins to connect; `source` is the local address to use.
+    /// Begins to connect; `source` is the local address to bind to.
     pub(crate) fn connect(
         address: &Address,
         source: Option<IpAddr>,
@@ -50,7 +50,7 @@ impl Transport {
         Ok(Self { socket, tls })
     }
 
-    /// Tells the poll to watch it.
+    /// Registers the connection with the poll.
     pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let both = Interest::READABLE | Interest::WRITABLE;
         match &mut self.socket {
@@ -59,7 +59,7 @@ impl Transport {
         }
     }
 
-    /// The error of a connect that failed.
+    /// Returns the error of a failed connect, if any.
     pub(crate) fn connect_error(&self) -> io::Result<Option<io::Error>> {
         match &self.socket {
             Socket::Tcp(stream) => stream.take_error(),
@@ -67,19 +67,19 @@ impl Transport {
         }
     }
 
-    /// True if TLS is spoken.
+    /// Returns whether the connection uses TLS.
     pub(crate) fn is_tls(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// TLS version and cipher suite.
+    /// Returns the TLS version and cipher suite.
     pub(crate) fn session(&self) -> Option<String> {
         let tls = self.tls.as_ref()?;
         let suite = tls.negotiated_cipher_suite()?.suite();
         Some(format!("{:?} {:?}", tls.protocol_version()?, suite).replace("TLSv1_", "TLS 1."))
     }
 
-    /// Goes on with the handshake as far as possible; true when it is over.
+    /// Continues the handshake as far as possible; returns true when it is complete.
     pub(crate) fn handshake(&mut self, raw: &mut [u8]) -> io::Result<bool> {
         let Some(tls) = self.tls.as_mut() else {
             return Ok(true);
@@ -103,7 +103,7 @@ impl Transport {
         }
     }
 
-    /// Writes `bytes` from `at` on; true when everything is out.
+    /// Writes `bytes` from `at` on; returns true when all of them are written.
     #[inline]
     pub(crate) fn send(&mut self, bytes: &[u8], at: &mut usize) -> io::Result<bool> {
         if let Some(tls) = self.tls.as_mut() {
@@ -125,7 +125,7 @@ impl Transport {
         Ok(true)
     }
 
-    /// Reads plain bytes into `buffer`; 0 is the end. `raw` is scratch space for TLS.
+    /// Reads decrypted bytes into `buffer`; 0 means end of stream. `raw` is scratch space for TLS.
     #[inline]
     pub(crate) fn read(&mut self, buffer: &mut [u8], raw: &mut [u8]) -> io::Result<usize> {
         match self.tls.as_mut() {
@@ -143,7 +143,7 @@ fn connect_tcp(address: SocketAddr, source: Option<IpAddr>) -> io::Result<TcpStr
     )?;
     socket.set_tcp_nodelay(true)?;
     if let Some(source) = source {
-        // The port is chosen when connecting, so that only the whole address pair must be free.
+        // IP_BIND_ADDRESS_NO_PORT: connect(2) chooses the port, so that only the four-tuple must be unused.
         setsockopt(&socket, sockopt::IpBindAddressNoPort, &true)?;
         socket.bind(&SockAddr::from(SocketAddr::new(source, 0)))?;
     }
@@ -156,8 +156,8 @@ fn connect_tcp(address: SocketAddr, source: Option<IpAddr>) -> io::Result<TcpStr
     Ok(TcpStream::from_std(socket.into()))
 }
 
-// The raw system calls: libc's are points of thread cancellation, which costs two atomic
-// operations per call in a program with threads.
+// Raw system calls: libc's wrappers are points of thread cancellation, which cost two atomic operations per call in a
+// multi-threaded program.
 
 #[inline]
 fn read_socket(socket: &mut Socket, buffer: &mut [u8]) -> io::Result<usize> {
@@ -210,11 +210,11 @@ fn read_tls(
     loop {
         match tls.reader().read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // A peer that closes without close_notify has still ended the stream.
+            // A peer that closes without close_notify has ended the stream too.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
             other => return other,
         }
-        // Never more than rustls can buffer as plain text at once.
+        // At most as much as rustls can buffer as plain text at once.
         let limit = raw.len().min(16 * 1024);
         match read_socket(socket, &mut raw[..limit])? {
             0 => return Ok(0),

@@ -1,4 +1,4 @@
-//! Options that every way of calling the generator has: safety, files, what to watch.
+//! Options of every command line of the generator: safety, files, processes to watch.
 
 use crate::plan::{Plan, Watch};
 use crate::target::{Target, Url};
@@ -30,7 +30,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// How to find the server's processes.
+    /// Returns how to find the server's processes.
     pub(crate) fn watch(&self) -> Watch {
         if self.server_pid.is_empty() {
             Watch::Listener
@@ -39,7 +39,7 @@ impl Common {
         }
     }
 
-    /// Resolves the target and refuses other machines unless they were asked for.
+    /// Resolves the target; refuses other machines unless `--remote` was given.
     pub(crate) fn target(&self, text: &str) -> Result<(Url, Target), String> {
         let url = Url::parse(text)?;
         let target = Target::resolve(text, &url)?;
@@ -54,7 +54,7 @@ impl Common {
     }
 }
 
-/// What a run will do to another machine, before it does it.
+/// Describes what a run is about to send to another machine.
 pub(crate) fn announcement(plan: &Plan) -> String {
     let amount = match (plan.request_limit, plan.duration) {
         (Some(requests), None) => format!("{requests} requests"),

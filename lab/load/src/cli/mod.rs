@@ -1,4 +1,4 @@
-//! The command line of `hearth load`: from its words to runs, and from runs to what is printed.
+//! The command line of `hearth load`: from arguments to runs, and from runs to printed results.
 
 mod ab;
 mod common;
@@ -23,19 +23,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Ran and failed.
+/// Exit code of a run that failed.
 const FAILED: u8 = 1;
-/// Wrong usage.
+/// Exit code of a usage error.
 const USAGE: u8 = 2;
 
-/// Why nothing could be reported.
+/// The reason why there is no result.
 #[derive(Debug)]
 enum Problem {
-    /// The words were wrong.
+    /// Invalid arguments.
     Usage(String),
     /// The run failed.
     Failed(String),
-    /// clap has something to say (help and version too).
+    /// A message of clap, which may be help or version.
     Clap(clap::Error),
 }
 
@@ -45,11 +45,12 @@ impl From<clap::Error> for Problem {
     }
 }
 
-/// Runs `hearth load` with the words after it.
+/// Returns the native command line.
 pub(crate) fn command() -> clap::Command {
     <options::Args as clap::CommandFactory>::command()
 }
 
+/// Runs `hearth load` with the arguments `args`.
 pub(crate) fn main_from(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     match dispatch(args) {
@@ -88,7 +89,7 @@ fn dispatch(mut args: Vec<OsString>) -> Result<u8, Problem> {
     }
 }
 
-/// Takes `--as NAME` out of the words: the rest is that tool's command line.
+/// Removes `--as NAME` from the arguments: the rest is the command line of that tool.
 fn take_layout(args: &mut Vec<OsString>) -> Result<Option<String>, Problem> {
     for at in 0..args.len() {
         let Some(word) = args[at].to_str() else {
@@ -152,7 +153,7 @@ fn native(args: &options::Args) -> Result<u8, Problem> {
     session.finish(&args.common)
 }
 
-/// One invocation: signals, progress, the runs so far.
+/// One invocation: signals, progress, and the runs so far.
 struct Session {
     stop: Arc<AtomicBool>,
     live: bool,
@@ -163,7 +164,7 @@ impl Session {
     fn begin(plan: &Plan, common: &Common) -> Result<Self, Problem> {
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            // The second one ends the program at once.
+            // A second signal ends the program at once.
             signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
                 .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
                 .map_err(|error| Problem::Failed(format!("signal handler: {error}")))?;
@@ -207,7 +208,7 @@ impl Session {
         Ok(run)
     }
 
-    /// Writes the files; the exit code says whether anything was answered well.
+    /// Writes the files; the exit code tells whether any request got a good response.
     fn finish(self, common: &Common) -> Result<u8, Problem> {
         let good = self.runs.iter().all(|run| run.counts.good > 0);
         let interrupted = self
@@ -236,7 +237,7 @@ fn write(path: &Path, text: &str) -> Result<(), Problem> {
         .map_err(|error| Problem::Failed(format!("{}: {error}", path.display())))
 }
 
-/// Prints to standard output; a closed pipe is not our failure.
+/// Prints to standard output; ignores a closed pipe, which is not a failure of the run.
 fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes());

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Args {
-    /// The runs asked for: one, or a sweep, each repeated.
+    /// Returns the requested runs: one, or a sweep, each repeated.
     pub(crate) fn plans(&self) -> Result<Vec<Plan>, String> {
         let text = self.url.as_deref().unwrap_or_default();
         let (url, target) = self.common.target(text)?;
@@ -99,7 +99,7 @@ impl Args {
         }
     }
 
-    /// Options that one version of HTTP does not have.
+    /// Refuses options that the version of HTTP does not have.
     fn fits(&self, http: Http) -> Result<(), String> {
         if http == Http::V2 && self.no_keepalive {
             return Err(
@@ -227,7 +227,7 @@ fn read(file: &std::path::Path) -> Result<String, String> {
     std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// TLS for `url`.
+/// Returns the TLS settings for `url`.
 pub(crate) fn make_tls(trust: &Trust, url: &Url, h2: bool, resume: bool) -> Result<Tls, String> {
     let name = ServerName::try_from(url.host.clone())
         .map_err(|_| format!("{} cannot be a TLS server name", url.host))?;
@@ -237,7 +237,7 @@ pub(crate) fn make_tls(trust: &Trust, url: &Url, h2: bool, resume: bool) -> Resu
     })
 }
 
-/// Threads when none were asked for: a local server needs its half of the machine.
+/// Returns the default number of threads: a local server needs half of the machine.
 pub(crate) fn threads(place: Place) -> usize {
     let all = procfs::processors();
     if place == Place::Remote {

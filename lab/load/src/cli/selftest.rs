@@ -1,4 +1,4 @@
-//! `--self-test`: how many requests this client can make on this machine at most.
+//! `--self-test`: the highest rate of requests that this client can make on this machine.
 
 use super::options::Args;
 use super::{print, units};
@@ -14,7 +14,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Serves the fixed answer until the process is killed.
+/// Serves the fixed response until the process is killed.
 pub(super) fn serve(address: SocketAddr, threads: Option<u64>) -> Result<u8, String> {
     let server = Bare::start(address, threads.unwrap_or(1) as usize)
         .map_err(|error| format!("{address}: {error}"))?;
@@ -22,7 +22,7 @@ pub(super) fn serve(address: SocketAddr, threads: Option<u64>) -> Result<u8, Str
     server.join().map_err(|error| error.to_string()).map(|()| 0)
 }
 
-/// Loads a bare server in this process and prints what came out.
+/// Loads a bare server in this process and prints the results.
 pub(super) fn run(args: &Args) -> Result<u8, String> {
     let sizes = args
         .connections
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args) -> Result<u8, String> {
 }
 
 fn line(run: &Run, size: u64) -> String {
-    // The server's threads are in this process too: only the client's own count.
+    // The server's threads are in this process too, so only the client threads' time is counted.
     let threads = run.setup.threads as f64;
     let client =
         run.cpu.client_thread_busy * run.elapsed_s * threads * 1e9 / run.counts.good.max(1) as f64;

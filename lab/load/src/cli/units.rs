@@ -1,10 +1,10 @@
-//! Values as people type them: `10s`, `500ms`, `2m`, `1k`, `10s@100..500`.
+//! Values as users type them: `10s`, `500ms`, `2m`, `1k`, `10s@100..500`.
 
 use crate::plan::Think;
 use crate::schedule::Stage;
 use std::time::Duration;
 
-/// `10s`, `500ms`, `2m`, `1h`; a bare number is seconds.
+/// Parses `10s`, `500ms`, `2m`, `1h`; a bare number is seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let cut = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -28,7 +28,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(value * scale).map_err(|_| format!("{text:?} is too long"))
 }
 
-/// `1000`, `10k`, `1.5M`.
+/// Parses `1000`, `10k`, `1.5M`.
 pub(crate) fn number(text: &str) -> Result<f64, String> {
     let (digits, scale) = match text.chars().last() {
         Some('k' | 'K') => (&text[..text.len() - 1], 1e3),
@@ -44,7 +44,7 @@ pub(crate) fn number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{text:?} is not a number; write 1000, 10k or 1.5M"))
 }
 
-/// A whole number above 0, as [`number`].
+/// Parses a whole number above 0, written as for [`number`].
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     match number(text)? {
         value if value >= 1.0 && value.fract() == 0.0 => Ok(value as u64),
@@ -52,12 +52,12 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A list of whole numbers: `1,10,100`.
+/// Parses a list of whole numbers: `1,10,100`.
 pub(crate) fn counts(text: &str) -> Result<Vec<u64>, String> {
     text.split(',').map(|one| count(one.trim())).collect()
 }
 
-/// A list of rates: `1000,2000`.
+/// Parses a list of rates: `1000,2000`.
 pub(crate) fn rates(text: &str) -> Result<Vec<f64>, String> {
     text.split(',')
         .map(|one| match number(one.trim())? {
@@ -67,7 +67,7 @@ pub(crate) fn rates(text: &str) -> Result<Vec<f64>, String> {
         .collect()
 }
 
-/// `30s@50,1m@50..200`: for each stretch a length and a rate, or two for a ramp.
+/// Parses `30s@50,1m@50..200`: for each stretch a length and a rate, or two rates for a ramp.
 pub(crate) fn stages(text: &str) -> Result<Vec<Stage>, String> {
     text.split(',')
         .map(|one| {
@@ -89,7 +89,7 @@ pub(crate) fn stages(text: &str) -> Result<Vec<Stage>, String> {
         .collect()
 }
 
-/// `200ms`, or `exp:200ms` for an exponential pause with that mean.
+/// Parses `200ms`, or `exp:200ms` for an exponential pause with that mean.
 pub(crate) fn think(text: &str) -> Result<Think, String> {
     match text.strip_prefix("exp:") {
         Some(mean) => duration(mean).map(Think::Exponential),

@@ -132,7 +132,7 @@ impl Args {
             threads: self.threads as usize,
             duration: Some(self.duration),
             keep_alive,
-            // wrk's time-out only counts; a request that takes longer still ends in its own time.
+            // wrk's time-out is only counted: a slower request still runs to its end.
             timeout: self.timeout.max(Duration::from_secs(60)),
             tls,
             seed: self.common.seed,

@@ -31,7 +31,7 @@ impl Worker<'_> {
                 slot.transport = Some(transport);
                 slot.state = State::Connecting;
             }
-            // A Unix socket whose queue is full says so at once instead of waiting.
+            // connect(2) to a Unix socket with a full queue fails with EAGAIN at once instead of waiting.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 slot.state = State::Retry;
                 self.later.push(Reverse((now + 1_000_000, index)));
@@ -40,7 +40,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Many short connections to loopback come from several addresses, or ports run out.
+    /// Picks the source address: many short connections to loopback come from several addresses, or ports would run out.
     fn source(&mut self) -> Option<IpAddr> {
         let Address::Tcp(address) = &self.plan.target.address else {
             return None;
@@ -108,7 +108,7 @@ impl Worker<'_> {
     }
 }
 
-/// Which failure to connect it was.
+/// Returns the class of a failure to connect.
 pub(crate) fn connect_class(error: &io::Error) -> ErrorClass {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::CONNREFUSED | Errno::NOENT) => ErrorClass::ConnectRefused,

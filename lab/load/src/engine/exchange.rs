@@ -1,4 +1,4 @@
-//! One request on a connection: sending it, reading its response.
+//! One request on a connection: sending the request and reading its response.
 
 use super::Worker;
 use super::slot::State;
@@ -39,7 +39,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Something happened on a slot's socket.
+    /// Handles an event of a slot's socket.
     pub(super) fn on_event(&mut self, index: usize, writable: bool, read_closed: bool) {
         match self.slots[index].state {
             State::Connecting if writable => self.on_connected(index),
@@ -56,7 +56,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Writes the request, or what is left of it.
+    /// Writes the request, or the rest of it.
     pub(super) fn send(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         let Some(transport) = &mut slot.transport else {
@@ -80,7 +80,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Reads what is there; the answer may be complete after it.
+    /// Reads the bytes that have arrived; they may complete the response.
     fn receive(&mut self, index: usize, read_closed: bool) {
         let mut buffer = std::mem::take(&mut self.buffer);
         self.receive_into(index, read_closed, &mut buffer);
@@ -110,7 +110,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Takes bytes of one answer, or of several that were pipelined; false if the request is over.
+    /// Takes bytes of one response, or of several that were pipelined; returns false if the request is over.
     fn take(&mut self, index: usize, mut bytes: &[u8], now: Nanos, read_closed: bool) -> bool {
         while !bytes.is_empty() {
             let slot = &mut self.slots[index];
@@ -173,7 +173,7 @@ impl Worker<'_> {
         self.fail(index, class, &error.to_string(), now);
     }
 
-    /// A connection without a request: the server closes it, or says something unasked.
+    /// Handles an event on a connection without a request: the server closes it, or sends bytes unasked.
     fn on_idle(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         let Some(transport) = &mut slot.transport else {

@@ -1,7 +1,7 @@
 //! The HTTP/1 engine: one thread, one epoll, many slots.
 //!
-//! A response is read, parsed and recorded, and the next request written, without leaving the
-//! handler of its event: two system calls per request and a share of one epoll_wait.
+//! Reading, parsing and recording a response, and writing the next request, all happen in the handler of one event: two
+//! system calls per request and a share of one epoll_wait.
 
 pub(crate) use connect::{SOURCES, connect_class};
 
@@ -34,7 +34,7 @@ const WAKER: Token = Token(usize::MAX - 2);
 /// Size of the buffers that all slots of a thread share.
 const BUFFER: usize = 64 * 1024;
 
-/// One client thread's share of the plan.
+/// The share of the plan that one client thread runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
     /// Number of this thread.
@@ -63,16 +63,16 @@ pub(crate) struct Worker<'p> {
     idle: VecDeque<usize>,
     /// Open loop: slots without a connection.
     closed: Vec<usize>,
-    /// Slots that start, or try again, at a time.
+    /// Slots that start, or retry, at a given time.
     later: BinaryHeap<Reverse<(Nanos, usize)>>,
     schedule: Option<Schedule>,
     picker: Picker,
     recorder: Recorder,
     cache: HeadCache,
     keep: Keep,
-    /// True once a response head has been looked at.
+    /// Whether a response head has been kept already.
     seen_head: bool,
-    /// Length of the first body, where all must be alike.
+    /// Length of the first body, where all bodies must have the same.
     first_length: Option<u64>,
     buffer: Vec<u8>,
     raw: Vec<u8>,
@@ -90,7 +90,7 @@ pub(crate) struct Worker<'p> {
 }
 
 impl<'p> Worker<'p> {
-    /// Prepares the thread; the waker interrupts its sleep.
+    /// Prepares the thread; the returned waker interrupts its wait for events.
     pub(crate) fn new(
         plan: &'p Plan,
         share: Share,
@@ -137,7 +137,7 @@ impl<'p> Worker<'p> {
         Ok((worker, waker))
     }
 
-    /// Works until the run is over.
+    /// Runs the event loop until the run is over, then sends the thread's result.
     pub(crate) fn run(mut self) {
         self.control.gate.wait();
         let error = self
@@ -204,7 +204,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Sleeps until something happens or is due.
+    /// Waits until an event arrives or something is due.
     fn wait(&mut self, events: &mut Events) -> io::Result<()> {
         let now = self.now();
         let due = self.next_due();
@@ -220,7 +220,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// The next moment at which this thread has something to do by itself.
+    /// Returns the next time at which this thread has something to do without an event.
     fn next_due(&self) -> Nanos {
         let later = self
             .later
@@ -287,7 +287,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Housekeeping every tenth of a second and at orders; true to stop at once.
+    /// Follows orders and, every tenth of a second, hands over the slice; returns true to end the thread at once.
     fn tick(&mut self, now: Nanos) -> bool {
         let ordered = self.control.phase();
         if ordered == Phase::Measure && self.phase == Phase::Warm {
@@ -327,7 +327,7 @@ impl<'p> Worker<'p> {
     fn is_done(&mut self, now: Nanos) -> bool {
         if self.phase == Phase::Measure && now >= self.deadline {
             self.start_drain(now);
-            // What was due by the deadline is still sent while the drain lasts.
+            // Requests that were due by the deadline are still sent while the drain lasts.
         }
         let planned = match &self.schedule {
             Some(schedule) => schedule.peek().is_some_and(|due| due < self.deadline),
@@ -337,7 +337,7 @@ impl<'p> Worker<'p> {
     }
 }
 
-/// The thread's part of the plan; the warm-up keeps the rate the plan begins with.
+/// Returns the thread's part of the plan's schedule; the warm-up keeps the rate that the plan begins with.
 pub(crate) fn schedule(plan: &Plan, share: Share, warm: bool) -> Option<Schedule> {
     let Pace::Open { stages, spacing } = &plan.pace else {
         return None;

@@ -1,4 +1,4 @@
-//! How a request ends: answered, failed, timed out, or abandoned by the end of the run.
+//! How a request ends: answered, failed, timed out, or abandoned at the end of the run.
 
 use super::Worker;
 use super::slot::State;
@@ -9,7 +9,7 @@ use measure::{ErrorClass, KeepAlive};
 use std::cmp::Reverse;
 
 impl Worker<'_> {
-    /// An answer is complete: it is judged and counted.
+    /// Judges and counts a complete response.
     pub(super) fn count(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         slot.times.end = now;
@@ -22,7 +22,7 @@ impl Worker<'_> {
             body_bytes: slot.reader.body_bytes,
             reused: slot.reused,
         };
-        // What began in the warm-up belongs to nothing.
+        // A request that began in the warm-up is not counted.
         if slot.times.started >= self.began {
             slot.answered += 1;
             slot.longest = slot.longest.max(now - slot.times.started);
@@ -46,7 +46,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The last answer that was awaited is complete.
+    /// Ends a request whose last response is complete.
     pub(super) fn complete(&mut self, index: usize, now: Nanos, closing: bool) {
         self.count(index, now);
         let slot = &mut self.slots[index];
@@ -65,7 +65,7 @@ impl Worker<'_> {
         self.start_planned(now);
     }
 
-    /// The request has failed.
+    /// Ends a request that failed.
     pub(super) fn fail(&mut self, index: usize, class: ErrorClass, text: &str, now: Nanos) {
         let slot = &mut self.slots[index];
         slot.times.end = now;
@@ -98,7 +98,7 @@ impl Worker<'_> {
         slot.served = 0;
     }
 
-    /// Fails the requests that are over their time.
+    /// Fails the requests that have exceeded the time-out.
     pub(super) fn expire(&mut self, now: Nanos) {
         let limit = crate::clock::nanos(self.plan.timeout);
         for index in 0..self.slots.len() {
@@ -120,7 +120,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The run is over: whatever is in flight was never answered.
+    /// Counts a request that is still in flight at the end of the run as unfinished.
     pub(super) fn abandon(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         if slot.state.is_busy() && slot.times.started >= self.began && self.phase != Phase::Warm {

@@ -1,4 +1,4 @@
-//! When a slot begins its next request: after an answer, a pause, or when the plan says so.
+//! When a slot begins its next request: after a response, after a pause, or at a planned time.
 
 use super::Worker;
 use super::slot::State;
@@ -10,7 +10,7 @@ use rand::Rng;
 use std::cmp::Reverse;
 
 impl Worker<'_> {
-    /// Starts whatever is due.
+    /// Starts all slots that are due.
     pub(super) fn start_due(&mut self, now: Nanos) {
         while let Some(Reverse((when, index))) = self.later.peek().copied() {
             if when > now {
@@ -26,7 +26,7 @@ impl Worker<'_> {
         self.start_planned(now);
     }
 
-    /// Open loop: gives every request that is due to a slot, as long as there are any.
+    /// Open loop: assigns each request that is due to a free slot, as long as there are free slots.
     pub(super) fn start_planned(&mut self, mut now: Nanos) {
         if self.schedule.is_none() {
             return;
@@ -41,7 +41,7 @@ impl Worker<'_> {
             if let Some(schedule) = &mut self.schedule {
                 schedule.advance();
             }
-            // Late sends count against this client only if a connection was free when they were due.
+            // A late send counts against this client only if a connection was free when the request was due.
             let slot = &self.slots[index];
             let was_free = slot.state == State::Idle && slot.times.end <= due;
             now = self.now();
@@ -61,7 +61,7 @@ impl Worker<'_> {
         self.closed.pop()
     }
 
-    /// Closed loop: begins the next request of a slot, if the plan allows one more.
+    /// Closed loop: begins the next request of a slot, if the budget allows one more.
     fn start(&mut self, index: usize, now: Nanos) {
         if self.phase > Phase::Measure || now >= self.deadline || !self.claim() {
             return;
@@ -86,10 +86,10 @@ impl Worker<'_> {
         true
     }
 
-    /// What a slot does after a request: think, wait for the plan, or go on.
+    /// Continues after a request: pauses, waits for the schedule, or begins the next request.
     pub(super) fn next(&mut self, index: usize, now: Nanos, failed_connect: bool) {
         if self.schedule.is_some() {
-            // Never starts the next one here: a connect that fails at once would recurse.
+            // The next request never starts here: a connect that fails at once would recurse.
             if self.slots[index].state == State::Idle {
                 self.idle.push_back(index)
             } else {
@@ -119,7 +119,7 @@ impl Worker<'_> {
     }
 }
 
-/// Pause after a number of failures to connect in a row: 1 ms, doubling up to 128 ms.
+/// Returns the pause after a number of consecutive failures to connect: 1 ms, doubling up to 128 ms.
 fn backoff(failures: u32) -> Nanos {
     1_000_000 << failures.saturating_sub(1).min(7)
 }

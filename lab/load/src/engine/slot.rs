@@ -1,4 +1,4 @@
-//! One slot: a connection, or the place for one, and the request it is busy with.
+//! A slot: at most one connection, and the request in flight on it.
 //!
 //! A slot outlives its connections, so that fairness is counted per slot and not per socket.
 
@@ -7,7 +7,7 @@ use crate::http1::Reader;
 use crate::record::Times;
 use crate::transport::Transport;
 
-/// What a slot is doing.
+/// The state of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
     /// No connection, no request.
@@ -28,55 +28,55 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// True if a request is in flight.
+    /// Returns whether a request is in flight.
     pub(crate) fn is_busy(self) -> bool {
         !matches!(self, Self::Closed | Self::Idle)
     }
 
-    /// True before the connection can carry a request.
+    /// Returns whether the connection cannot carry a request yet.
     pub(crate) fn is_opening(self) -> bool {
         matches!(self, Self::Retry | Self::Connecting | Self::Handshaking)
     }
 }
 
-/// A slot.
+/// A slot: its connection, its request and its counts.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     pub(crate) state: State,
     pub(crate) transport: Option<Transport>,
     pub(crate) reader: Reader,
     pub(crate) request: usize,
-    /// Answers that are still to come: more than one where requests are pipelined.
+    /// Responses still to come: more than one where requests are pipelined.
     pub(crate) awaited: usize,
-    /// Bytes of the request already written.
+    /// Bytes of the request that are already written.
     pub(crate) written: usize,
     pub(crate) times: Times,
     pub(crate) connect_began: Nanos,
     pub(crate) handshake_began: Nanos,
-    /// Answers on this connection.
+    /// Responses received on this connection.
     pub(crate) served: u64,
     /// Consecutive failures to connect.
     pub(crate) failures: u32,
-    /// True if the request was begun on a connection that had served before.
+    /// Whether the request began on a connection that had served another before.
     pub(crate) reused: bool,
-    /// Answers on this slot.
+    /// Responses received on this slot.
     pub(crate) answered: u64,
-    /// Longest wait for one answer.
+    /// Longest wait for one response.
     pub(crate) longest: Nanos,
-    /// The request as written, where it is not the prepared one.
+    /// The request as written, where it differs from the prepared one (cookies).
     pub(crate) own_bytes: Vec<u8>,
-    /// Cookies the server set.
+    /// Cookies that the server has set.
     pub(crate) jar: Vec<(String, String)>,
 }
 
 impl Slot {
-    /// Forgets the counts of the warm-up.
+    /// Resets the counts of the warm-up.
     pub(crate) fn restart(&mut self) {
         self.answered = 0;
         self.longest = 0;
     }
 
-    /// The Cookie header's value.
+    /// Returns the value of the Cookie field.
     pub(crate) fn cookies(&self) -> String {
         let pairs: Vec<String> = self
             .jar
@@ -93,7 +93,7 @@ impl Slot {
             .filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':'))
     }
 
-    /// A header of the response, if its head was kept.
+    /// Returns a field of the response, if its head was kept.
     pub(crate) fn header(&self, wanted: &str) -> Option<String> {
         let mut lines = self.header_lines();
         lines
@@ -101,7 +101,7 @@ impl Slot {
             .map(|(_, value)| value.trim().to_owned())
     }
 
-    /// Takes the cookies that a response head sets.
+    /// Stores the cookies that a response head sets.
     pub(crate) fn learn_cookies(&mut self) {
         let set: Vec<(String, String)> = self
             .header_lines()

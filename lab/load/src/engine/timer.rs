@@ -1,4 +1,4 @@
-//! A timer that wakes the event loop to within microseconds.
+//! A timer that wakes the event loop with microsecond precision.
 //!
 //! The time-out of epoll counts in milliseconds, too coarse for a plan of 20,000 requests per
 //! second; a timerfd counts in nanoseconds.
@@ -33,7 +33,7 @@ impl Timer {
         })
     }
 
-    /// Wakes the loop at `when`, if that is not arranged already.
+    /// Arms the timer for `when`, unless it is already armed for that time.
     pub(crate) fn arm(&mut self, when: Nanos, now: Nanos) -> io::Result<()> {
         if when == self.armed_for || when == u64::MAX {
             return Ok(());

@@ -1,4 +1,4 @@
-//! One request on one stream, and the connection under it.
+//! One request on an HTTP/2 stream, and the connection that carries it.
 
 use super::{Engine, Failure, Io};
 use crate::clock::Nanos;
@@ -78,7 +78,8 @@ impl Engine {
         Ok((answer, kept))
     }
 
-    /// Counts the request; true if its connection had served another before. Drops a connection that has served enough.
+    /// Counts the request; returns whether its connection had served another before. Drops a connection that has reached
+    /// its limit of requests.
     async fn count_on(&self, index: usize, generation: u64) -> bool {
         let connection = &self.connections[index];
         let before = connection.served.get();
@@ -102,7 +103,7 @@ impl Engine {
         }
     }
 
-    /// The connection's handle; connects if there is none.
+    /// Returns the connection's handle and generation; connects if there is none.
     async fn handle(&self, index: usize) -> Result<(SendRequest<Bytes>, u64), Failure> {
         let connection = &self.connections[index];
         let mut handle = connection.handle.lock().await;

@@ -1,6 +1,6 @@
-//! The HTTP/2 engine: one tokio thread, connections that carry several streams each.
+//! The HTTP/2 engine: one tokio thread with connections that carry several streams each.
 //!
-//! It counts into the same recorder as the HTTP/1 engine; only the way a request travels differs.
+//! Both engines count into the same recorder; only the transport of a request differs.
 
 mod exchange;
 mod streams;
@@ -34,23 +34,23 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
 struct Failure {
     class: ErrorClass,
     text: String,
-    /// True if the connection is lost with it.
+    /// Whether the connection is lost too.
     fatal: bool,
-    /// Which one.
+    /// The generation of that connection.
     generation: u64,
 }
 
-/// A connection and what it carries.
+/// A connection and its counts.
 #[derive(Default)]
 struct Connection {
-    /// Counts the connections made, so that a stale failure does not drop a new one.
+    /// The number of connections made so far, so that a stale failure does not drop a newer connection.
     generation: Cell<u64>,
     handle: Mutex<Option<SendRequest<Bytes>>>,
     served: Cell<u64>,
     failures: Cell<u32>,
 }
 
-/// What all tasks of the thread share.
+/// The state that all tasks of the thread share.
 struct Engine {
     plan: Arc<Plan>,
     control: Arc<Control>,
@@ -65,18 +65,18 @@ struct Engine {
     deadline: Cell<Nanos>,
     in_flight: Cell<usize>,
     exhausted: Cell<bool>,
-    /// Open loop: what is still to be handed out.
+    /// Open loop: the requests that are still to be assigned to streams.
     schedule: RefCell<Option<Schedule>>,
     connections: Vec<Connection>,
     answered: RefCell<Vec<u64>>,
     longest: RefCell<Vec<Nanos>>,
-    /// The request of each stream: planned and actual start.
+    /// Planned and actual start of each stream's request in flight.
     active: RefCell<Vec<Option<(Nanos, Nanos)>>>,
     waiting: RefCell<VecDeque<oneshot::Sender<Nanos>>>,
     stream_waits: Notify,
 }
 
-/// Works until the run is over.
+/// Runs the tasks until the run is over, then sends the thread's result.
 pub(crate) fn run(plan: Arc<Plan>, share: Share, control: Arc<Control>, out: &Sender<Message>) {
     control.gate.wait();
     let engine = Rc::new(Engine::new(plan, share, control));
@@ -178,7 +178,7 @@ impl Engine {
         self.control.clock.now()
     }
 
-    /// Begins the phase that is ordered.
+    /// Begins the phase that the coordinating thread has ordered.
     fn begin(&self) {
         self.phase.set(self.control.phase());
         if self.phase.get() == Phase::Warm {
@@ -219,7 +219,7 @@ impl Engine {
         let _ = out.send(Message::Slice(Box::new(slice)));
     }
 
-    /// Whatever is in flight was never answered.
+    /// Counts the requests that are still in flight as unfinished, and those never sent as unsent.
     fn abandon(&self) {
         let now = self.now();
         for (number, active) in self.active.borrow().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The streams of a thread: each sends a request after the other, at its own pace or, in an open loop, when one is due.
+//! The streams of a thread: each sends one request after another, at its own pace or, in an open loop, when one is due.
 
 use super::timer::Timer;
 use super::{Engine, Failure};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// One stream of one connection: a request after the other.
+/// Sends one request after another on a stream of a connection.
 pub(super) async fn run(engine: Rc<Engine>, index: usize, number: usize) {
     engine.ramp(index).await;
     loop {
@@ -38,7 +38,7 @@ pub(super) async fn run(engine: Rc<Engine>, index: usize, number: usize) {
     }
 }
 
-/// Open loop: hands every request that is due to a stream that waits.
+/// Open loop: assigns each request that is due to a waiting stream.
 pub(super) async fn dispatch(engine: Rc<Engine>) {
     let Ok(timer) = Timer::new() else { return };
     while let Some(due) = engine.next_due() {
@@ -49,7 +49,7 @@ pub(super) async fn dispatch(engine: Rc<Engine>) {
         while engine.waiting.borrow().is_empty() {
             engine.stream_waits.notified().await;
         }
-        // The measurement may have begun in the meantime, with a plan of its own.
+        // The measurement, with a schedule of its own, may have begun in the meantime.
         if engine.next_due() != Some(due) {
             continue;
         }
@@ -71,7 +71,7 @@ pub(super) async fn dispatch(engine: Rc<Engine>) {
         if let Some(sender) = sender {
             let _ = sender.send(due);
         }
-        // Lets the request out before the next one is looked at.
+        // Lets the stream send the request before the next one is looked at.
         tokio::task::yield_now().await;
     }
     engine.exhausted.set(true);
@@ -94,7 +94,7 @@ impl Engine {
         }
     }
 
-    /// Closed loop: one more request?
+    /// Closed loop: returns whether one more request may start.
     fn may_start(&self) -> bool {
         if self.phase.get() == Phase::Warm {
             return true;
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// One request from start to end; the number of connects that failed in a row.
+    /// Sends one request and reads its response; returns the number of consecutive failures to connect.
     async fn request(&self, index: usize, number: usize, planned: Nanos) -> u32 {
         let started = self.now();
         let mut times = Times {

@@ -1,4 +1,4 @@
-//! A precise timer for tokio.
+//! A timer for tokio with microsecond precision.
 
 use crate::clock::Nanos;
 use rustix::time::{
@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use tokio::io::unix::AsyncFd;
 
-/// A timerfd under tokio, whose own timer counts in milliseconds.
+/// A timerfd registered with tokio, whose own timer counts in milliseconds.
 pub(super) struct Timer(AsyncFd<OwnedFd>);
 
 impl Timer {

@@ -1,6 +1,6 @@
-//! What the kernel knows: processor time of the server, of the machine, of our threads; drops.
+//! Kernel figures: processor time of the server, the machine and our threads; drops; limits.
 //!
-//! Everything here is best effort: a missing file means a missing figure, never a failed run.
+//! All figures are best effort: a missing file means a missing figure, never a failed run.
 
 mod server;
 
@@ -9,12 +9,12 @@ use measure::{Host, Kernel};
 pub(crate) use server::{Server, Threads};
 use std::time::Duration;
 
-/// Kernel ticks per second.
+/// Returns the kernel's clock ticks per second.
 fn hertz() -> f64 {
     rustix::param::clock_ticks_per_second() as f64
 }
 
-/// How long the calling thread was ready to run but waited for a processor.
+/// Returns how long the calling thread was ready to run but waited for a processor.
 pub(crate) fn thread_waited() -> Duration {
     let text = read("/proc/thread-self/schedstat");
     let nanos = text
@@ -25,7 +25,7 @@ pub(crate) fn thread_waited() -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// Counters of the network stack and limits.
+/// Returns counters of the network stack, and limits.
 pub(crate) fn kernel() -> Kernel {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile)
         .current
@@ -40,7 +40,7 @@ pub(crate) fn kernel() -> Kernel {
     }
 }
 
-/// Raises the limit of open files as far as this process may, if `wanted` are needed.
+/// Raises the limit of open files to `wanted`, as far as this process may.
 pub(crate) fn allow_files(wanted: u64) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -93,7 +93,7 @@ fn time_wait() -> u64 {
         .unwrap_or(0)
 }
 
-/// This machine.
+/// Returns the name, kernel and processor of this machine.
 pub(crate) fn host() -> Host {
     let name = rustix::system::uname();
     let text = read("/proc/cpuinfo");
@@ -116,12 +116,12 @@ pub(crate) fn host() -> Host {
     }
 }
 
-/// Number of processors this process may use.
+/// Returns the number of processors that this process may use.
 pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Processors of the machine.
+/// Returns the number of processors of the machine.
 pub(crate) fn online_processors() -> usize {
     read("/proc/stat")
         .lines()

@@ -6,21 +6,21 @@ use measure::procfs::{numbers, read, stat_fields};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// The server's processes, found once.
+/// The server's root processes, determined once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
     roots: Vec<u32>,
     found_by: String,
 }
 
-/// Ticks by which the processor time of a process is rounded: its user's and the kernel's part each by less than one.
+/// Ticks by which the processor time of a process is rounded: its user and its system part each by less than one.
 const ROUNDING: f64 = 3.0;
 
 /// Processor seconds of each thread, by (process, thread).
 pub(crate) type Threads = BTreeMap<(u32, u32), f64>;
 
 impl Server {
-    /// The given processes.
+    /// Returns the server that consists of the given processes.
     pub(crate) fn of_pids(pids: &[u32]) -> Self {
         Self {
             roots: pids.to_vec(),
@@ -28,13 +28,13 @@ impl Server {
         }
     }
 
-    /// The process that listens on `port`.
+    /// Returns the processes that listen on `port`.
     pub(crate) fn of_port(port: u16) -> Option<Self> {
         let inodes = listeners(port);
         Self::of_sockets(&inodes, format!("listens on port {port}"))
     }
 
-    /// The process that listens on a Unix socket.
+    /// Returns the processes that listen on a Unix socket.
     pub(crate) fn of_unix(path: &str) -> Option<Self> {
         let text = read("/proc/net/unix");
         let inodes = text
@@ -54,7 +54,7 @@ impl Server {
         (!roots.is_empty()).then_some(Self { roots, found_by })
     }
 
-    /// Processor time of all its threads, children included.
+    /// Returns the processor time of each thread, descendants of the root processes included.
     pub(crate) fn threads(&self) -> Threads {
         let mut all = Threads::new();
         for pid in self.family() {
@@ -63,7 +63,8 @@ impl Server {
             let living: Threads = threads.into_iter().filter_map(of).collect();
             let whole = cpu_seconds(&read(&format!("/proc/{pid}/stat")));
             let ended = whole.map_or(0.0, |whole| whole - living.values().sum::<f64>());
-            // Threads that ended still count; less than a few ticks is the rounding of the process's own figure.
+            // Threads that have exited still count. A remainder below a few ticks is only the rounding of the process's
+            // own figure.
             if ended > ROUNDING / hertz() {
                 all.insert((pid, 0), ended);
             }
@@ -91,7 +92,7 @@ impl Server {
         }
     }
 
-    /// What it used between two readings.
+    /// Returns the processor time used between two readings.
     pub(crate) fn used(
         &self,
         before: &Threads,
@@ -146,8 +147,8 @@ fn parent(pid: u32) -> Option<u32> {
         .ok()
 }
 
-/// What a thread has used so far. Its statistics of the scheduler are in nanoseconds; a hundred processes that use 3 ms each use nothing
-/// in ticks of 10 ms.
+/// Returns the processor seconds that a thread has used so far. schedstat counts in nanoseconds; in ticks of 10 ms, a
+/// hundred processes that use 3 ms each would show nothing.
 fn thread_seconds(pid: u32, thread: u32) -> Option<f64> {
     let task = format!("/proc/{pid}/task/{thread}");
     let text = read(&format!("{task}/schedstat"));

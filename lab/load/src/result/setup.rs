@@ -1,4 +1,4 @@
-//! What was asked for, in the words of the result.
+//! The setup of a run, as published in its result.
 
 use crate::plan::{Http, Pace, Plan, Think};
 use crate::record::Tally;

@@ -5,7 +5,7 @@ use measure::diagnose::Weight;
 use measure::{Distribution, ErrorClass, KeepAlive, Run};
 use std::fmt::Write as _;
 
-/// What to print.
+/// The parts of the output to print.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) percentiles: bool,
@@ -61,7 +61,7 @@ fn target(out: &mut String, plan: &Plan, run: &Run) {
     }
 }
 
-/// ab's four words for failures.
+/// Returns ab's four kinds of failures: connect, receive, length, exceptions.
 fn kinds(run: &Run) -> (u64, u64, u64, u64) {
     let of = |classes: &[ErrorClass]| {
         classes
@@ -123,7 +123,7 @@ fn counts(out: &mut String, run: &Run, options: Options) {
         let _ = writeln!(out, "Non-2xx responses:      {bad}");
     }
     if run.setup.keep_alive == KeepAlive::On {
-        // ab counts replies that allow the connection to be kept.
+        // ab counts responses that allow the connection to be kept.
         let _ = writeln!(
             out,
             "Keep-Alive requests:    {}",
@@ -182,7 +182,7 @@ fn rates(out: &mut String, run: &Run, options: Options) {
 }
 
 fn times(out: &mut String, run: &Run) {
-    // Requests on a kept connection took no time to connect: ab counts them as 0.
+    // Requests on a kept connection spent no time connecting: ab counts them as 0.
     let mut connect = run.latency.connect.clone();
     if !run.latency.tls.is_empty() {
         connect.merge(&run.latency.tls);
@@ -256,7 +256,7 @@ fn notes(out: &mut String, run: &Run) {
     }
 }
 
-/// What `-e` writes.
+/// Returns the CSV that `-e` writes.
 pub(crate) fn percentile_csv(run: &Run) -> String {
     let mut out = String::from("Percentage served,Time in ms\n");
     for percent in 0..100 {

@@ -1,4 +1,4 @@
-//! A comparison as a table, in the words that its intervals allow.
+//! A comparison of two results as a table, worded as its intervals allow.
 
 use measure::compare::{Comparison, Row, Unit, Word};
 use measure::text::{duration, percent, rate};

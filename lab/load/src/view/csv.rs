@@ -3,7 +3,7 @@
 use measure::Run;
 use std::fmt::Write as _;
 
-/// One line per stretch of every run.
+/// Renders one line per stretch of every run.
 pub(crate) fn series(runs: &[Run]) -> String {
     let mut out = String::from(
         "run,at_s,length_s,rate,goodput,failed,in_flight,bytes_per_s,count,p50_us,p90_us,p99_us,max_us\n",

@@ -11,16 +11,16 @@ use crate::plan::Plan;
 use crate::run::Live;
 use measure::text::{count, duration, rate};
 
-/// How much to print.
+/// The amount of output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     /// Few lines.
     pub(crate) brief: bool,
-    /// Every step of the spectrum.
+    /// Every step of the latency spectrum.
     pub(crate) spectrum: bool,
 }
 
-/// The live line.
+/// Renders the live line.
 pub(crate) fn progress(plan: &Plan, now: &Live) -> String {
     let phase = if now.warming { "warm-up" } else { "measure" };
     let end = plan

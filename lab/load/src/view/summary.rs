@@ -1,4 +1,4 @@
-//! The native summary: the rate to quote, the latencies with their names, and what to doubt.
+//! The native summary: the rate to quote, the latencies by name, and the doubts about them.
 
 use super::Style;
 use measure::diagnose::Weight;
@@ -6,10 +6,10 @@ use measure::text::{bytes, count, duration, percent, rate};
 use measure::{Distribution, KeepAlive, LoopModel, PERCENTILES, Place, Run, StoppedBy};
 use std::fmt::Write as _;
 
-/// Percentiles with fewer samples above them are in parentheses.
+/// The number of samples above a percentile below which it is printed in parentheses.
 const ENOUGH: u64 = 10;
 
-/// Renders one run; `first`: nothing was printed before.
+/// Renders one run; `first`: no run was printed before.
 pub(crate) fn render(run: &Run, style: Style, first: bool) -> String {
     let mut out = String::new();
     if first || !style.brief {

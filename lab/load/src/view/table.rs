@@ -5,7 +5,7 @@ use measure::text::{count, duration, rate};
 use measure::{LoopModel, Run, stats};
 use std::fmt::Write as _;
 
-/// One line per run, the best marked, the knee named.
+/// Renders one line per run; marks the best and names the knee.
 pub(crate) fn sweep(runs: &[Run]) -> String {
     let open = runs.iter().any(|run| run.setup.model == LoopModel::Open);
     let latency = if open {
@@ -50,7 +50,7 @@ pub(crate) fn sweep(runs: &[Run]) -> String {
     out
 }
 
-/// A duration, or a dash where nothing was measured.
+/// Renders a duration, or a dash if nothing was measured.
 fn shown(nanos: u64) -> String {
     if nanos == 0 {
         "–".into()

@@ -6,18 +6,18 @@ use measure::{Distribution, ErrorClass, Run};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// What to print.
+/// The parts of the output to print.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) latency: bool,
     pub(crate) uncorrected: bool,
     pub(crate) notes: bool,
     pub(crate) wrk2: bool,
-    /// Answers that took longer are counted as wrk's time-outs.
+    /// The time after which a response counts as one of wrk's time-outs.
     pub(crate) timeout: Duration,
 }
 
-/// What is printed before the run.
+/// Renders the lines that are printed before the run.
 pub(crate) fn header(plan: &Plan) -> String {
     let length = time_units(plan.duration.map_or(0.0, |length| length.as_secs_f64()));
     format!(
@@ -71,7 +71,7 @@ fn stats(out: &mut String, name: &str, all: &Distribution, format: impl Fn(f64) 
     let _ = writeln!(out, "{:>8.2}%", all.share_within_stdev() * 100.0);
 }
 
-/// wrk aligns the digits and lets the unit hang over.
+/// Aligns the digits and lets the unit hang over, as wrk does.
 fn padded(text: &str, width: usize) -> String {
     let letters = text
         .chars()
@@ -190,7 +190,7 @@ fn socket_errors(out: &mut String, run: &Run, options: Options) {
     }
 }
 
-/// Answers that came after wrk's time-out.
+/// Returns the number of responses that arrived after wrk's time-out.
 fn late(run: &Run, options: Options) -> u64 {
     let limit = u64::try_from(options.timeout.as_nanos()).unwrap_or(u64::MAX);
     run.latency.processing.count_between(limit, u64::MAX)
@@ -244,7 +244,7 @@ fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     format!("{value:.2}{}", units[at])
 }
 
-/// Microseconds as wrk prints them.
+/// Renders microseconds as wrk does.
 fn micros(value: f64) -> String {
     if value >= 1e6 {
         time_units_precise(value / 1e6)

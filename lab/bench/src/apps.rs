@@ -1,4 +1,4 @@
-//! A scenario's app, written out in the form that a runtime takes.
+//! The app of a scenario, written in the form that a runtime takes.
 
 use crate::place::Place;
 use crate::problem::{Problem, Result};
@@ -6,37 +6,37 @@ use crate::runtimes::Form;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What is put into an app.
+/// The content of an app, independent of the runtime.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Content {
-    /// Name of the scenario, for runtimes that have all of them in one program.
+    /// Name of the scenario, for runtimes that have all scenarios in one program.
     pub(crate) scenario: String,
     /// The PHP code: `boot()` and `respond()`.
     pub(crate) code: &'static str,
-    /// The code is the whole app: nothing is put around it.
+    /// Whether the code is the whole app, without a template around it.
     pub(crate) is_whole: bool,
-    /// `respond()` is given path, query, method and a function that reads the body.
+    /// Whether `respond()` takes path, query, method and a function that reads the body.
     pub(crate) takes_request: bool,
-    /// `respond()` returns status, headers and body instead of a body.
+    /// Whether `respond()` returns status, headers and body instead of a body only.
     pub(crate) answers_whole: bool,
-    /// The folder `static` of the app is sent as files.
+    /// Whether the files in the app's folder `static` are served.
     pub(crate) sends_files: bool,
     pub(crate) content_type: Option<&'static str>,
-    /// Files with this number of classes, and an autoloader for them.
+    /// The number of classes, each in a file of its own, with an autoloader.
     pub(crate) classes: u32,
     /// Further constants, as PHP values.
     pub(crate) constants: Vec<(&'static str, String)>,
-    /// A directory that the app may write to.
+    /// Whether the app has a directory that it may write to.
     pub(crate) files: bool,
-    /// DSN, user and password.
+    /// DSN, user and password of the database.
     pub(crate) database: Option<[String; 3]>,
-    /// Connections that a process with many requests at a time may have.
+    /// Database connections of a process that serves many requests at a time.
     pub(crate) pool: u32,
     /// Further files: name and content.
     pub(crate) more: Vec<(String, Vec<u8>)>,
 }
 
-/// Where an app says how PHP is configured, beside its script.
+/// The file beside the script in which an app reports PHP's configuration.
 const SETTINGS: &str = "settings.json";
 
 fn template(form: Form) -> &'static str {
@@ -51,7 +51,7 @@ fn template(form: Form) -> &'static str {
     }
 }
 
-/// Writes the app into a directory of that name and returns it.
+/// Writes the app into a directory named `name` and returns the directory.
 pub(crate) fn write(content: &Content, form: Form, name: &str, place: &Place) -> Result<PathBuf> {
     let directory = place.fresh(name)?;
     if content.classes > 0 {
@@ -70,7 +70,7 @@ pub(crate) fn write(content: &Content, form: Form, name: &str, place: &Place) ->
     }
     for (name, bytes) in &content.more {
         let path = directory.join(if form == Form::Hearth && name.starts_with("static/") {
-            // Hearth sends the files of the folder `public` beside a resident app.
+            // Hearth serves the files of the folder `public` beside a resident app.
             format!("public/{name}")
         } else {
             name.clone()
@@ -88,7 +88,7 @@ pub(crate) fn write(content: &Content, form: Form, name: &str, place: &Place) ->
     Ok(directory)
 }
 
-/// How PHP is configured there: asked for over HTTP, or as the app wrote it when it was loaded.
+/// Returns PHP's configuration under that runtime: requested over HTTP, or as the app wrote it when it was loaded.
 pub(crate) fn settings(form: Form, app: &Path, base: &str) -> Vec<(String, String)> {
     let text = match form {
         Form::Native => return Vec::new(),
@@ -137,7 +137,7 @@ fn script(content: &Content, form: Form, directory: &Path) -> String {
     })
 }
 
-/// Replaces the comment that begins with `mark` by what `with` makes of its inside.
+/// Replaces the comment that begins with `mark` by the result of `with` for its inside.
 fn fill(text: &str, mark: &str, with: impl Fn(&str) -> String) -> String {
     let Some((before, rest)) = text.split_once(mark) else {
         return text.to_owned();
@@ -148,13 +148,13 @@ fn fill(text: &str, mark: &str, with: impl Fn(&str) -> String) -> String {
     format!("{before}{}{after}", with(inside))
 }
 
-/// The code after the head that the template has already.
+/// Returns the code without the head, which the template already contains.
 fn body_of(code: &str) -> &str {
     code.split_once("declare(strict_types=1);\n")
         .map_or(code, |(_, body)| body.trim())
 }
 
-/// A PHP string.
+/// Returns the text as a PHP string literal.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
@@ -178,7 +178,7 @@ fn constants(content: &Content, directory: &Path) -> String {
         "FILES",
         &quoted(&directory.join("files").display().to_string()),
     );
-    // PDO's own constants need its extension, which a scenario without database does not.
+    // PDO's constants need its extension, which a scenario without a database does not need.
     let options = if content.database.is_some() {
         "[PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION, PDO::ATTR_EMULATE_PREPARES => false]"
     } else {
@@ -191,7 +191,8 @@ fn constants(content: &Content, directory: &Path) -> String {
     text.trim_end().to_owned()
 }
 
-/// `Bench\C001` and so on, each with ten methods in a file of its own; an autoloader with a class map, as Composer makes one; functions.
+/// Writes the classes `Bench\C001` and so on, each with ten methods in a file of its own; an autoloader with a class map,
+/// as Composer generates; and functions.
 fn write_classes(directory: &Path, count: u32, place: &Place) -> Result<()> {
     let folder = directory.join("classes");
     std::fs::create_dir_all(&folder).map_err(Problem::failed)?;

@@ -1,4 +1,5 @@
-//! A fixed piece of work before each measurement, on the servers' processor: if it takes longer, so does what is measured after it.
+//! A fixed piece of work before each measurement, on the servers' processor: if it takes longer, so does the measurement
+//! after it.
 
 use report::{Calibration, Run};
 use std::hint::black_box;
@@ -6,16 +7,16 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// How often each part is done; the shortest time is kept, because an interruption only makes it longer.
+/// Repetitions of each part; the shortest time counts, because an interruption only makes it longer.
 const TIMES: usize = 10;
-/// Multiplications of one part: about a millisecond.
+/// Multiplications of the computing part: about a millisecond.
 const STEPS: u32 = 500_000;
-/// Bytes sent to and fro in one part.
+/// Bytes that the loopback part sends back and forth.
 const ROUND_TRIPS: usize = 50;
-/// Beyond this a repeat is marked.
+/// The deviation from the median beyond which a repeat is marked.
 const DRIFT: f64 = 0.05;
 
-/// Measures on that processor; nothing where loopback does not work.
+/// Does the work on `processor`; returns `None` if loopback does not work.
 pub(crate) fn measure(processor: Option<usize>) -> Option<Calibration> {
     let thread = std::thread::spawn(move || {
         let mut set = rustix::thread::CpuSet::new();
@@ -60,7 +61,7 @@ fn pair() -> std::io::Result<[TcpStream; 2]> {
     Ok([one, other])
 }
 
-/// In one thread, so that no waking up is part of it.
+/// Sends bytes back and forth in one thread, so that no wake-up is included.
 fn to_and_fro([one, other]: &mut [TcpStream; 2]) -> std::io::Result<Duration> {
     let (began, mut byte) = (Instant::now(), [0]);
     for _ in 0..ROUND_TRIPS {
@@ -72,7 +73,7 @@ fn to_and_fro([one, other]: &mut [TcpStream; 2]) -> std::io::Result<Duration> {
     Ok(began.elapsed())
 }
 
-/// Marks the repeats before which the machine was not as fast as in the middle of the run.
+/// Marks the repeats whose calibration deviates from the run's median.
 pub(crate) fn mark_drift(run: &mut Run) {
     let all = || {
         let cells = run.scenarios.iter().flat_map(|one| &one.cells);

@@ -1,5 +1,5 @@
-//! How many requests per second the load generator can make on this machine at most: those that a server answers which does
-//! nothing else. A rate near it says more about the generator than about a server.
+//! The highest rate of the load generator on this machine, measured against a server that only answers. A rate near it
+//! says more about the generator than about a server.
 
 use crate::load::{Generator, Load};
 use crate::place::Place;
@@ -13,7 +13,7 @@ const CONNECTIONS: u32 = 100;
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 const LISTENING: &str = "listening on ";
 
-/// Loads the server of `hearth load --bare-server`, on the servers' processors, for that many seconds.
+/// Loads the server of `hearth load --bare-server`, on the servers' processors, for `seconds`.
 pub(crate) fn measure(
     tools: &Tools,
     place: &Place,
@@ -35,7 +35,7 @@ pub(crate) fn measure(
     Ok(run.rates.goodput)
 }
 
-/// The address in the server's first line, once that line is whole.
+/// Returns the address in the server's first line, once that line is complete.
 fn address(log: &str) -> Option<String> {
     let (line, _) = log.split_once('\n')?;
     line.strip_prefix(LISTENING).map(str::to_owned)

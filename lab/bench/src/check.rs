@@ -1,4 +1,4 @@
-//! Whether all servers do the same work: what their answers are compared with.
+//! Checks that all servers do the same work: the reference that their responses are compared with.
 
 use crate::load::{Amount, Load};
 use crate::probe::{self, Answer, Sent};
@@ -7,18 +7,18 @@ use crate::scenarios::{Arm, Scenario};
 use crate::trial::Trials;
 use std::collections::BTreeMap;
 
-/// What the first server answered, which all others have to answer too.
+/// The response of the first server, which all others must send too.
 #[derive(Debug, Default)]
 pub(crate) struct Reference {
     pub(crate) sha256: Option<String>,
     from: String,
     pub(crate) length: u64,
-    /// Of a site of the user's own: status by path.
+    /// Status by path, for the user's own site.
     statuses: BTreeMap<String, u16>,
 }
 
 impl Reference {
-    /// Of a body that is known before.
+    /// Returns the reference for a body that the scenario specifies, if any.
     pub(crate) fn of_body(body: Option<&str>) -> Self {
         let Some(body) = body else {
             return Self::default();
@@ -36,7 +36,7 @@ impl Reference {
         }
     }
 
-    /// The answer is good and the same bytes as everyone's; the first one says which those are.
+    /// Checks that the response is good and has the same bytes as the others; the first response becomes the reference.
     pub(crate) fn compare(&mut self, answer: &Answer, of: &str) -> Result<()> {
         if answer.status != 200 {
             return Err(Problem::failed(format!(
@@ -64,8 +64,8 @@ impl Reference {
         }
     }
 
-    /// Pages of a site have no server errors, and the status that the first server gave them. Their bytes may differ: pages have
-    /// times and tokens in them.
+    /// Checks that no page of a site is a server error, and that each has the same status as under the first server.
+    /// Bodies may differ, because pages contain times and tokens.
     pub(crate) fn compare_site(&mut self, base: &str, paths: &[String], of: &str) -> Result<()> {
         for path in paths {
             let answer = probe::get(&format!("{base}{path}"))?;
@@ -91,21 +91,21 @@ impl Reference {
     }
 }
 
-/// A server that has just been started, to be checked before it is measured.
+/// A server that has just started, to be checked before it is measured.
 pub(crate) struct Check<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) arm: &'a Arm,
     /// `http://127.0.0.1:PORT`.
     pub(crate) base: &'a str,
-    /// Where its app answers.
+    /// URL of the scenario's app.
     pub(crate) entry: &'a str,
     /// Pages of the user's own site.
     pub(crate) paths: &'a [String],
 }
 
 impl Check<'_> {
-    /// It keeps the scenario's rules, and does the same work as the others: it sends the same bytes.
-    /// Returns the names of its header fields.
+    /// Checks that the server follows the scenario's rules and sends the same bytes as the others. Returns the names of
+    /// the response's header fields.
     pub(crate) fn run(&self, trials: &Trials<'_>, reference: &mut Reference) -> Result<String> {
         let runtime = self.arm.runtime.id();
         let url = format!("{}{}", self.entry, self.scenario.check);
@@ -127,8 +127,8 @@ impl Check<'_> {
         Ok(fields(&answer))
     }
 
-    /// Header fields that change what a client does with an answer, or how much work it is: its media type where the scenario says one, its
-    /// coding, and what makes a client ask again.
+    /// Checks the header fields that change what a client does with a response, or how much work the response is: the
+    /// media type if the scenario specifies one, the coding, and fields that make a client send another request.
     fn head(&self, answer: &Answer, url: &str) -> Result<()> {
         let sent = answer.header("content-type").to_owned();
         let media_type = |text: &str| text.split(';').next().unwrap_or("").trim().to_lowercase();
@@ -161,7 +161,7 @@ impl Check<'_> {
     }
 }
 
-/// The names of an answer's header fields, in the order of the alphabet.
+/// Returns the names of a response's header fields, sorted.
 fn fields(answer: &Answer) -> String {
     let mut names: Vec<&str> = answer
         .headers
@@ -172,7 +172,7 @@ fn fields(answer: &Answer) -> String {
     names.join(", ")
 }
 
-/// By the load generator: it takes the certificate that this run made.
+/// Checks a server with TLS by the load generator, which accepts the certificate that this run made.
 fn with_tls(url: &str, trials: &Trials<'_>, reference: &Reference) -> Result<()> {
     let load = Load {
         amount: Amount::Requests(1, 5.0),

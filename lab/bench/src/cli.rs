@@ -109,7 +109,7 @@ fn variable(text: &str) -> std::result::Result<(String, String), String> {
     }
 }
 
-/// Takes `--group.name=value` off the words: the parameters of the pool's write-up, of which there are 26.
+/// Splits off the arguments `--group.name=value`: the 26 parameters of the pool's write-up.
 fn pool_parameters(words: &[OsString]) -> (Vec<String>, Vec<OsString>) {
     let is_one = |word: &&OsString| {
         let name = word.to_str().and_then(|word| {
@@ -134,7 +134,7 @@ fn pool_parameters(words: &[OsString]) -> (Vec<String>, Vec<OsString>) {
     )
 }
 
-/// Runs the command.
+/// Runs `hearth bench` with the given arguments.
 pub(crate) fn main_from(words: Vec<OsString>) -> ExitCode {
     if words.first().is_some_and(|word| word == guard::WORD) {
         guard::run(std::io::stdin().lock());
@@ -235,13 +235,13 @@ fn list(tools: &Tools) -> String {
     text
 }
 
-/// Standard output, whose reader may have left.
+/// Prints to standard output; ignores a reader that has closed it.
 pub(crate) fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Of a command line.
+/// Parses a number of the command line.
 fn number(text: &str) -> std::result::Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
     number

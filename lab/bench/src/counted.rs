@@ -1,23 +1,24 @@
-//! The server's own count of requests, compared with the load generator's. Only nginx and Hearth count without being configured to.
+//! The server's own count of requests, compared with the load generator's. Only nginx and Hearth count without
+//! configuration.
 
 use crate::probe;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where nginx tells its count.
+/// The path under which nginx reports its count.
 pub(crate) const NGINX_STATUS: &str = "/bench-status";
 
-/// The program that counts.
+/// A source of the server's own count of requests.
 #[derive(Clone, Debug)]
 pub(crate) enum Counter {
-    /// Its address.
+    /// nginx, by its base URL.
     Nginx(String),
-    /// The program, and the control socket of the server.
+    /// Hearth, by the program and the control socket of the server.
     Hearth { program: PathBuf, control: PathBuf },
 }
 
 impl Counter {
-    /// Requests so far. nginx counts the question too.
+    /// Returns the number of requests so far. nginx counts the request for its status too.
     pub(crate) fn read(&self) -> Option<u64> {
         match self {
             Self::Nginx(base) => {
@@ -32,18 +33,18 @@ impl Counter {
         }
     }
 
-    /// Requests that asking is itself.
+    /// Returns the number of requests that one reading adds to the count.
     fn own(&self) -> u64 {
         u64::from(matches!(self, Self::Nginx(_)))
     }
 
-    /// Between two readings.
+    /// Returns the number of requests between two readings.
     pub(crate) fn between(&self, before: u64, after: u64) -> u64 {
         after.saturating_sub(before).saturating_sub(self.own())
     }
 }
 
-/// The third number of the line after "server accepts handled requests".
+/// Returns the third number of the line after "server accepts handled requests".
 fn of_nginx(text: &str) -> Option<u64> {
     let line = text
         .lines()
@@ -58,8 +59,8 @@ fn of_hearth(json: &[u8]) -> Option<u64> {
     totals.iter().find(|pair| pair[0] == "requests")?[1].as_u64()
 }
 
-/// What the load sent and the server did not count, or the other way round, if that is more than one in a thousand and more than what was
-/// under way when the load began and ended.
+/// Compares the requests that the load sent with those that the server counted; returns text if they differ by more than
+/// one in a thousand and the requests in flight when the load began and ended.
 pub(crate) fn mismatch(sent: u64, under_way: u64, counted: u64) -> Option<String> {
     let allowed = under_way + sent / 1000;
     (sent.abs_diff(counted) > allowed)

@@ -1,4 +1,4 @@
-//! `hearth bench doctor`: what can be measured here, how fit the machine is, and how to get the rest.
+//! `hearth bench doctor`: what can be measured on this machine, how fit the machine is, and how to get what is missing.
 
 use crate::database::Kind;
 use crate::place::{Processors, allowed_processors};
@@ -7,7 +7,7 @@ use report::{Runtime, RuntimeKind};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Every server and database that a scenario knows, found or not.
+/// Returns every server and database that a scenario knows, found or not.
 pub(crate) fn inventory(tools: &Tools) -> Vec<Runtime> {
     let mut all: Vec<Runtime> = ALL
         .iter()
@@ -40,7 +40,7 @@ fn entry(id: &str, name: &str, kind: RuntimeKind, found: Found) -> Runtime {
     entry
 }
 
-/// The whole page.
+/// Returns the whole page.
 pub(crate) fn page(tools: &Tools) -> String {
     let mut text = String::from("Servers and databases\n");
     for one in inventory(tools) {

@@ -1,7 +1,8 @@
-//! The process that tidies up if this one ends without doing so: after a panic, an abort or a SIGKILL.
+//! A process that cleans up if this one ends without doing so: after a panic, an abort or a SIGKILL.
 //!
-//! It reads from a pipe which sessions and directories there are. When the pipe ends, it ends what is left. A handler inside this
-//! process could not do that: the release build aborts on a panic, and nothing runs after a SIGKILL.
+//! The guard reads the sessions and directories of the run from a pipe. At the end of the pipe it ends and removes those
+//! that are left. A handler inside this process could not do that: the release build aborts on a panic, and nothing runs
+//! after a SIGKILL.
 
 use crate::procfs;
 use rustix::process::Signal;
@@ -13,11 +14,11 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The word after `hearth bench` that starts the guard.
+/// The argument of `hearth bench` that starts the guard.
 pub(crate) const WORD: &str = "--guard";
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// This process's end of the pipe. Clones are the same guard.
+/// This process's end of the pipe. Clones share one guard.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard(Arc<Mutex<Pipe>>);
 
@@ -28,7 +29,7 @@ struct Pipe {
 }
 
 impl Guard {
-    /// Starts it in a process group of its own, so that Ctrl-C does not reach it.
+    /// Starts the guard in a process group of its own, so that Ctrl-C does not reach it.
     pub(crate) fn start(program: &Path) -> std::io::Result<Self> {
         let mut child = Command::new(program)
             .args(["bench", WORD])
@@ -40,17 +41,17 @@ impl Guard {
         Ok(Self(Arc::new(Mutex::new(Pipe { child, stdin }))))
     }
 
-    /// A session began, with this process at its head.
+    /// Tells the guard that a session began; its id is that of its first process.
     pub(crate) fn began(&self, session: u32) {
         self.say(&format!("+{session}"));
     }
 
-    /// All of that session has ended.
+    /// Tells the guard that all processes of a session have ended.
     pub(crate) fn ended(&self, session: u32) {
         self.say(&format!("-{session}"));
     }
 
-    /// A directory that has to go at the end.
+    /// Tells the guard of a directory to remove at the end.
     pub(crate) fn directory(&self, path: &Path) {
         self.say(&format!("/{}", path.display()));
     }
@@ -70,7 +71,7 @@ impl Drop for Pipe {
     }
 }
 
-/// The guard's own main: reads to the end, then tidies up.
+/// Runs the guard: reads to the end of `input`, then cleans up.
 pub(crate) fn run(input: impl BufRead) {
     let (mut sessions, mut directories) = (BTreeSet::new(), Vec::new());
     for line in input.lines().map_while(std::io::Result::ok) {

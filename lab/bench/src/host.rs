@@ -1,4 +1,4 @@
-//! The machine that is measured on, and what else it does.
+//! The machine of a run, and the load by other processes on it.
 
 use crate::place::{Place, Processors};
 use crate::procfs;
@@ -12,7 +12,7 @@ fn line(path: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// What it is.
+/// Returns the description of the machine.
 pub(crate) fn host(tools: &Tools) -> Host {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| {
@@ -42,7 +42,7 @@ pub(crate) fn host(tools: &Tools) -> Host {
     }
 }
 
-/// What others do on it now, watched for so long.
+/// Returns what other processes use now, observed for the duration `watched`.
 pub(crate) fn noise(watched: Duration) -> Noise {
     let before = Machine::now();
     std::thread::sleep(watched);
@@ -64,7 +64,7 @@ pub(crate) fn noise(watched: Duration) -> Noise {
     noise
 }
 
-/// Which processors each program has, in words.
+/// Returns which processors each program has, as text.
 pub(crate) fn pinned(place: &Place) -> Option<String> {
     let Processors { load, servers } = &place.processors;
     place.processors.are_divided().then(|| {

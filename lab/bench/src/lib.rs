@@ -37,13 +37,13 @@ mod verbs;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs `hearth bench`; `args` are the words after it.
+/// Runs `hearth bench` with the arguments `args`.
 #[must_use]
 pub fn main_from(args: impl Iterator<Item = OsString>) -> ExitCode {
     cli::main_from(args.collect())
 }
 
-/// Its options, for completions and manual pages.
+/// Returns the options of `hearth bench`, for completions and manual pages.
 #[must_use]
 pub fn command() -> clap::Command {
     <cli::Args as clap::CommandFactory>::command()

@@ -3,10 +3,10 @@
 use measure::Run;
 use report::{Role, Use};
 
-/// A resource is full from here on.
+/// The share of use from which a resource counts as full.
 const FULL: f64 = 0.93;
 
-/// What a load is judged by.
+/// The figures of a load that tell what limited it.
 struct Seen<'a> {
     run: &'a Run,
     used: &'a [Use],
@@ -14,7 +14,8 @@ struct Seen<'a> {
     slots: Option<u32>,
 }
 
-/// What limited a load, in words; `processors` are those that servers and database share, `slots` what the server has for requests.
+/// Returns what limited a load, as text; `processors` are those that servers and database share, `slots` the requests
+/// that the server can run at a time.
 pub(crate) fn limit(run: &Run, used: &[Use], processors: usize, slots: Option<u32>) -> String {
     let seen = Seen {
         run,
@@ -44,7 +45,7 @@ impl Seen<'_> {
             .fold(0.0, |sum, one| sum + one.cores)
     }
 
-    /// Processors that servers and database used.
+    /// Returns how many processors servers and database used.
     fn all(&self) -> f64 {
         self.cores(Role::Server) + self.cores(Role::Proxy) + self.cores(Role::Database)
     }

@@ -1,4 +1,5 @@
-//! Preload lists for the user's own site: its requests are recorded under one of the servers, and `hearth preload` makes the lists.
+//! Preload lists for the user's own site: the site's requests are recorded under one of the servers, and `hearth preload`
+//! makes the lists.
 
 use crate::load::{Amount, Generator, Load};
 use crate::place::Place;
@@ -12,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Strategies of `hearth preload build` that are compared with no list.
 pub(crate) const STRATEGIES: [&str; 3] = ["naive", "optimised", "traffic"];
-/// How long the site's requests are recorded.
+/// Seconds for which the site's requests are recorded.
 const RECORDED_S: f64 = 2.0;
 
 /// Records the site and makes a list by each strategy; returns the folder with `STRATEGY.php`.
@@ -44,7 +45,7 @@ pub(crate) fn make(
     Ok(own)
 }
 
-/// The first server that runs the site's files as they are.
+/// Returns the first server that runs the site's files as they are.
 fn classic_server(around: &Around<'_>, tools: &Tools) -> Option<(&'static dyn Runtime, PathBuf)> {
     let mut fit = around
         .runtimes
@@ -56,7 +57,7 @@ fn classic_server(around: &Around<'_>, tools: &Tools) -> Option<(&'static dyn Ru
     })
 }
 
-/// The site under the first server that runs it as it is, with the recorder before each request.
+/// Serves the site under the first server that runs it as it is, with the recorder before each request, and loads it.
 fn serve_recorded(
     site: &Site,
     around: &Around<'_>,

@@ -1,11 +1,11 @@
-//! What the terminal shows while a run goes: where it is, and how long it still takes.
+//! The progress line on the terminal: the current step, and the time that is left.
 
 use report::progress::{self, Progress};
 use report::terminal::Style;
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
-/// A line that is written over itself; nothing where standard error is no terminal.
+/// A line that overwrites itself; prints nothing if standard error is no terminal.
 #[derive(Debug)]
 pub(crate) struct Live {
     is_terminal: bool,
@@ -22,7 +22,7 @@ impl Live {
         }
     }
 
-    /// The next server is started and measured. Shows how many are still to come, and how many seconds they take.
+    /// Begins the step of the next server; shows how many steps are to come, and how many seconds are left.
     pub(crate) fn step(&mut self, doing: &str, to_come: u32, left_s: f64) {
         let progress = Progress {
             done: self.done,
@@ -41,7 +41,7 @@ impl Live {
         }
     }
 
-    /// Makes room for lines on the terminal.
+    /// Clears the line, so that other lines can be printed.
     pub(crate) fn clear(&self) {
         if self.is_terminal {
             let _ = write!(std::io::stderr(), "\r\x1b[K");

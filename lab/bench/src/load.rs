@@ -1,5 +1,5 @@
-//! One load: `hearth load` as a process of its own, so that nothing this process does is in its figures, and so that the same command takes
-//! the same figure again.
+//! One load: `hearth load` as a process of its own, so that this process is not in its figures, and so that the same
+//! command takes the same figure again.
 
 use crate::place::Processors;
 use crate::problem::{Problem, Result};
@@ -11,49 +11,49 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What to ask, how, and for how long.
+/// The requests to send, how, and for how long.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Load {
-    /// What is asked for.
+    /// The URL of the requests.
     pub(crate) url: String,
-    /// Requests from a file, whose paths belong to the URL.
+    /// Requests from a file, whose paths are relative to the URL.
     pub(crate) requests: Option<Requests>,
     pub(crate) connections: u32,
     pub(crate) keep_alive: bool,
-    /// Connections are closed after this number of requests.
+    /// The number of requests after which a connection is closed.
     pub(crate) per_connection: Option<u32>,
-    /// How many requests are sent at once on each connection.
+    /// The number of requests that are sent at once on each connection.
     pub(crate) pipeline: Option<u32>,
     pub(crate) amount: Amount,
-    /// Before the amount is counted the rate becomes steady.
+    /// Whether the load warms up until its rate is steady, before the amount is counted.
     pub(crate) until_steady: bool,
-    /// Requests per second, whatever the server does.
+    /// Requests per second in an open loop, whatever the server does.
     pub(crate) rate: Option<f64>,
-    /// Length that a good body has.
+    /// Length of a good body.
     pub(crate) length: Option<u64>,
-    /// SHA-256 that a good body has: too dear to check while it is measured.
+    /// SHA-256 of a good body: too expensive to check while measuring.
     pub(crate) sha256: Option<String>,
     pub(crate) timeout: Duration,
-    /// As ab speaks: HTTP/1.0.
+    /// Whether the load uses HTTP/1.0, as ab does.
     pub(crate) http_1_0: bool,
     pub(crate) headers: Vec<String>,
     pub(crate) seed: u64,
 }
 
-/// A request that has no answer by then has failed. It is longer than the loads that starve, which end after 8 seconds: what still waits
-/// then has no answer yet, and has not failed.
+/// A request without a response after this time has failed. It is longer than the loads that starve, which end after 8
+/// seconds: a request that still waits then has no response yet, and has not failed.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// When a load ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Amount {
     Seconds(f64),
-    /// This number of requests, or after the seconds.
+    /// This number of requests, or the seconds if they are over first.
     Requests(u64, f64),
 }
 
 impl Amount {
-    /// The longest that it may take, in seconds.
+    /// Returns the amount limited to `longest` seconds.
     pub(crate) fn within(self, longest: f64) -> Self {
         match self {
             Self::Seconds(seconds) => Self::Seconds(seconds.min(longest)),
@@ -63,7 +63,7 @@ impl Amount {
 }
 
 impl Load {
-    /// A closed loop over kept connections.
+    /// Returns a closed loop over kept connections.
     pub(crate) fn closed(url: impl Into<String>, connections: u32, seconds: f64) -> Self {
         Self {
             url: url.into(),
@@ -84,7 +84,7 @@ impl Load {
         }
     }
 
-    /// The words after `hearth load`.
+    /// Returns the arguments of `hearth load`.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = vec!["-c".to_owned(), self.connections.to_string()];
         let mut add = |name: &str, value: String| words.extend([name.to_owned(), value]);
@@ -104,7 +104,7 @@ impl Load {
         match &self.requests {
             Some(Requests::Mix(file)) => add("--mix", file.display().to_string()),
             Some(Requests::AccessLog(file)) => add("--access-log", file.display().to_string()),
-            // `Trials` has written them to a file.
+            // `Trials` has written the lines to a file.
             Some(Requests::Lines(_)) | None => {}
         }
         if let Some(requests) = self.per_connection {
@@ -135,7 +135,7 @@ impl Load {
     }
 }
 
-/// The program and the processors that load is made with.
+/// The program that generates load, and its processors.
 #[derive(Clone, Debug)]
 pub(crate) struct Generator {
     pub(crate) program: PathBuf,
@@ -143,7 +143,7 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// Runs it to its end; an interrupt ends it early. `sessions` are those whose CPU time is the servers'.
+    /// Runs the load to its end; an interrupt ends it early. `sessions` are those whose CPU time counts as the servers'.
     pub(crate) fn run(
         &self,
         load: &Load,
@@ -167,7 +167,7 @@ impl Generator {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        // Ctrl-C is for this process: it ends the load in order.
+        // Ctrl-C reaches this process only, which ends the load in order.
         let mut child = command
             .process_group(0)
             .spawn()

@@ -1,4 +1,4 @@
-//! A private nginx: how it is found, what all its configurations begin with, how it is started.
+//! A private nginx: the program, the common part of its configurations, and its start.
 
 use crate::place::Place;
 use crate::problem::{Problem, Result};
@@ -6,7 +6,7 @@ use crate::process::Process;
 use crate::runtimes::Tools;
 use std::path::Path;
 
-/// Settings outside of any block, and where temporary files of a `http` block lie; all below `own`.
+/// Settings outside of any block, and the paths of temporary files for the `http` block; all below `own`.
 pub(crate) struct Common {
     pub(crate) main: String,
     pub(crate) http: String,
@@ -27,7 +27,7 @@ impl Common {
     }
 }
 
-/// Starts nginx with this configuration, its files in `own`.
+/// Starts nginx with this configuration, with its files in `own`.
 pub(crate) fn start(
     configuration: &str,
     own: &Path,

@@ -1,18 +1,18 @@
-//! Where a run's result goes: the page, the result, the table for a pull request.
+//! The output files of a run: the page, the result, and the table for a pull request.
 
 use crate::cli::{Args, say};
 use crate::problem::{Problem, Result};
 use report::Run;
 use std::path::{Path, PathBuf};
 
-/// `NAME.html` and so on.
+/// Returns `NAME.html` and so on.
 fn named(args: &Args, extension: &str) -> PathBuf {
     let mut name = args.output.clone().into_os_string();
     name.push(format!(".{extension}"));
     PathBuf::from(name)
 }
 
-/// Fails where the files cannot be written: that is said before anything is measured.
+/// Fails if the files cannot be written, before anything is measured.
 pub(crate) fn check(args: &Args) -> Result<()> {
     let files = std::iter::once((named(args, "html"), "--output"));
     let files = files.chain(args.json.iter().map(|path| (path.clone(), "--json")));
@@ -31,9 +31,9 @@ pub(crate) fn check(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file whole or not at all: what was there stays where the disk is full.
+/// Writes a file completely or not at all: the old content stays if the disk is full.
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
-    // Of a symbolic link, the file that it points to.
+    // For a symbolic link, the file that it points to.
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut beside = path.clone().into_os_string();
     beside.push(".new");
@@ -45,7 +45,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     })
 }
 
-/// Writes all files. One that cannot be written does not keep the others from it.
+/// Writes all files; a failure of one does not prevent the others.
 pub(crate) fn write_all(args: &Args, run: &Run) -> Result<()> {
     let mut files = vec![
         (named(args, "json"), run.json()),
@@ -85,7 +85,7 @@ mod tests {
         write(&link, "new").expect("written");
         assert_eq!(std::fs::read_to_string(&file).expect("a file"), "new");
         assert!(link.is_symlink());
-        // Where a file of that name cannot be made, the old one stays.
+        // If the temporary file cannot be created, the old file stays.
         std::fs::create_dir(folder.path().join("README.md.new")).expect("a folder");
         assert!(write(&file, "newer").is_err());
         assert_eq!(std::fs::read_to_string(&file).expect("a file"), "new");

@@ -1,4 +1,4 @@
-//! Where a run keeps its files, and the user and processors of its servers.
+//! The private directory of a run, and the user and processors of its servers.
 
 use crate::guard::Guard;
 use crate::problem::{Problem, Result};
@@ -7,10 +7,10 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The user that servers run as when this is root: Debian's web servers have it, and databases refuse root.
+/// The users that servers run as if this process is root: Debian's web servers use the first, and databases refuse root.
 const WEB_USERS: [&str; 2] = ["www-data", "nobody"];
 
-/// A user to become.
+/// A user to switch to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct User {
     pub(crate) name: String,
@@ -19,7 +19,7 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// The web user if this is root, else none: servers run as the user that asked.
+    /// Returns the web user if this process is root, else none: servers run as the calling user.
     pub(crate) fn to_become() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             return None;
@@ -43,7 +43,7 @@ impl User {
     }
 }
 
-/// Which processors the load generator has, and which the servers.
+/// The processors of the load generator and of the servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Processors {
     pub(crate) load: Vec<usize>,
@@ -51,7 +51,7 @@ pub(crate) struct Processors {
 }
 
 impl Processors {
-    /// A quarter for the load, the rest for the servers; with one processor, or unpinned, both have all.
+    /// Assigns a quarter to the load and the rest to the servers; with one processor, or unpinned, both have all.
     pub(crate) fn of(all: &[usize], pin: bool) -> Self {
         if !pin || all.len() < 2 {
             return Self {
@@ -67,12 +67,12 @@ impl Processors {
         }
     }
 
-    /// True if load and servers share none.
+    /// Returns whether load and servers have different processors.
     pub(crate) fn are_divided(&self) -> bool {
         self.load != self.servers
     }
 
-    /// As `taskset` reads it.
+    /// Returns the list as `taskset` reads it.
     pub(crate) fn list(of: &[usize]) -> String {
         of.iter()
             .map(ToString::to_string)
@@ -81,7 +81,7 @@ impl Processors {
     }
 }
 
-/// The processors that this process may use.
+/// Returns the processors that this process may use.
 pub(crate) fn allowed_processors() -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None);
     allowed.map_or_else(
@@ -90,7 +90,7 @@ pub(crate) fn allowed_processors() -> Vec<usize> {
     )
 }
 
-/// Where servers keep temporary files, such as bodies that are uploaded.
+/// The folder for servers' temporary files, such as uploaded bodies.
 const TEMPORARY: &str = "tmp";
 
 /// The private directory of a run, removed with it.
@@ -103,7 +103,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Makes the directory, readable for the servers' user.
+    /// Creates the directory, readable for the servers' user.
     pub(crate) fn new(guard: Guard, processors: Processors) -> Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix("hearth-bench-")
@@ -125,12 +125,12 @@ impl Place {
         self.directory.path()
     }
 
-    /// Where servers keep temporary files.
+    /// Returns the folder for servers' temporary files.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.path().join(TEMPORARY)
     }
 
-    /// A directory of that name which the servers' user owns; emptied if it was there.
+    /// Returns an empty directory of that name, owned by the servers' user.
     pub(crate) fn fresh(&self, name: &str) -> Result<PathBuf> {
         let path = self.path().join(name);
         let _ = std::fs::remove_dir_all(&path);
@@ -148,24 +148,24 @@ impl Place {
         }
     }
 
-    /// Writes a file for the servers to read, and to own.
+    /// Writes a file that the servers' user owns.
     pub(crate) fn write(&self, path: &Path, text: &str) -> Result<()> {
         std::fs::write(path, text)
             .and_then(|()| self.give(path))
             .map_err(|e| Problem::failed(format!("{}: {e}", path.display())))
     }
 
-    /// A server's command line: in a session of its own, as the servers' user, on the servers' processors.
+    /// Returns a server's command: in a session of its own, as the servers' user, on the servers' processors.
     pub(crate) fn command(&self, program: &Path) -> Command {
         self.command_as(self.user.as_ref(), program)
     }
 
-    /// The same as the user that this program runs as.
+    /// Returns the same as [`Self::command`], but as the user of this process.
     pub(crate) fn own_command(&self, program: &Path) -> Command {
         self.command_as(None, program)
     }
 
-    /// The same as the servers' user where that one may run the program, else as this one.
+    /// Returns the command as the servers' user if that user may run the program, else as the user of this process.
     pub(crate) fn command_of(&self, program: &Path) -> Command {
         match self.may_run(program) {
             true => self.command(program),
@@ -200,7 +200,7 @@ impl Place {
         command
     }
 
-    /// True if the servers' user may run that program.
+    /// Returns whether the servers' user may run that program.
     pub(crate) fn may_run(&self, program: &Path) -> bool {
         let Some(user) = &self.user else { return true };
         Command::new("setpriv")
@@ -220,7 +220,7 @@ impl Place {
     }
 }
 
-/// A certificate that this run made for itself, and its key, in one file.
+/// Returns the file with a self-signed certificate of this run, and its key.
 pub(crate) fn certificate(place: &Place) -> Result<PathBuf> {
     let path = place.path().join("certificate.pem");
     if !path.exists() {
@@ -235,7 +235,7 @@ pub(crate) fn certificate(place: &Place) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A port of 127.0.0.1 that nothing listens on.
+/// Returns a port of 127.0.0.1 that nothing listens on.
 pub(crate) fn free_port() -> Result<u16> {
     TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())

@@ -1,4 +1,4 @@
-//! Single requests: is a server there, and does it answer what it should.
+//! Single requests: whether a server is up, and whether its response is the expected one.
 
 use crate::problem::{Problem, Result};
 use sha2::{Digest, Sha256};
@@ -8,7 +8,7 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(10);
 const LARGEST: u64 = 64 << 20;
 
-/// An answer, whole.
+/// A complete response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -16,7 +16,7 @@ pub(crate) struct Answer {
     pub(crate) headers: Vec<(String, String)>,
 }
 
-/// What is sent after the head of a request.
+/// The body of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sent<'a> {
     Nothing,
@@ -25,18 +25,18 @@ pub(crate) enum Sent<'a> {
 }
 
 impl Answer {
-    /// The value of a header, or nothing.
+    /// Returns the value of a header field, or an empty string.
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut found = self.headers.iter().filter(|(one, _)| one == name);
         found.next().map_or("", |(_, value)| value)
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub(crate) fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// SHA-256 of the body, in hexadecimal digits.
+    /// Returns the SHA-256 of the body, in hexadecimal digits.
     pub(crate) fn sha256(&self) -> String {
         Sha256::digest(&self.body)
             .iter()
@@ -44,7 +44,7 @@ impl Answer {
             .collect()
     }
 
-    /// The beginning of what a reader of the body sees, for a message.
+    /// Returns the beginning of the body's visible text, for a message.
     pub(crate) fn beginning(&self) -> String {
         let text = self.text();
         let is_page = text.trim_start().starts_with('<');
@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-/// The text of an HTML page.
+/// Returns the text of an HTML page.
 fn without_tags(page: &str) -> String {
     let (mut out, mut rest) = (String::new(), page);
     while let Some((before, tag)) = rest.split_once('<') {
@@ -83,12 +83,12 @@ fn agent(timeout: Duration) -> ureq::Agent {
     config.into()
 }
 
-/// One GET on a connection of its own.
+/// Sends one GET on a connection of its own.
 pub(crate) fn get(url: &str) -> Result<Answer> {
     ask("GET", url, &[], Sent::Nothing)
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a connection of its own.
 pub(crate) fn ask(
     method: &str,
     url: &str,
@@ -136,7 +136,7 @@ fn whole(mut answer: ureq::http::Response<ureq::Body>) -> std::result::Result<An
     })
 }
 
-/// True if anything answers with HTTP there; with TLS, if anything accepts connections.
+/// Returns whether any HTTP response arrives from `url`; for TLS, whether the port accepts connections.
 pub(crate) fn answers(url: &str) -> bool {
     if let Some(rest) = url.strip_prefix("https://") {
         return TcpStream::connect(rest.split('/').next().unwrap_or_default()).is_ok();

@@ -15,11 +15,11 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    /// What failed, with its cause.
+    /// Returns a failure with its cause.
     pub(crate) fn failed(what: impl std::fmt::Display) -> Self {
         Self::Failed(what.to_string())
     }
 }
 
-/// The result of anything that may fail in a way the user has to know of.
+/// The result of an operation whose failure the user must be told.
 pub(crate) type Result<T> = std::result::Result<T, Problem>;

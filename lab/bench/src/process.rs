@@ -1,4 +1,4 @@
-//! A process that a run starts: in a session of its own, ended with all that it started.
+//! A process that a run starts: in a session of its own, and ended with all its descendants.
 
 use crate::guard::Guard;
 use crate::problem::{Problem, Result};
@@ -10,10 +10,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 const END_TIMEOUT: Duration = Duration::from_secs(5);
-/// Lines of its log that a failure quotes.
+/// Lines of the process's log that a failure quotes.
 const QUOTED: usize = 6;
 
-/// Neither empty nor a frame of a stack trace: those would push the error itself out of what is quoted.
+/// Returns whether a line is neither empty nor a frame of a stack trace: those would displace the error itself in a
+/// quote.
 fn says_something(line: &str) -> bool {
     let line = line.trim();
     let is_frame = line
@@ -22,7 +23,7 @@ fn says_something(line: &str) -> bool {
     !line.is_empty() && !is_frame && line != "Stack trace:"
 }
 
-/// Runs a command to its end. Where it fails, the problem has its name and its errors, or what else it printed.
+/// Runs a command to its end. A failure has the command's name and its errors, or else its other output.
 pub(crate) fn complete(name: &str, command: &mut Command) -> Result<()> {
     let output = command
         .output()
@@ -46,12 +47,12 @@ pub(crate) struct Process {
     name: String,
     log: PathBuf,
     guard: Guard,
-    /// What asks it to end.
+    /// The signal that asks the process to end.
     signal: Signal,
 }
 
 impl Process {
-    /// Starts `command`, which begins with `setsid` (see `Place::command`), its output in the file `log`.
+    /// Starts `command`, which begins with `setsid` (see `Place::command`), with its output in the file `log`.
     pub(crate) fn start(
         name: &str,
         mut command: Command,
@@ -77,13 +78,13 @@ impl Process {
         })
     }
 
-    /// Ends it by another signal than SIGTERM.
+    /// Sets the signal that ends the process, instead of SIGTERM.
     pub(crate) fn ended_by(mut self, signal: Signal) -> Self {
         self.signal = signal;
         self
     }
 
-    /// Its session, which is the number of its first process.
+    /// Returns the process's session, whose id is that of its first process.
     pub(crate) fn session(&self) -> u32 {
         self.child.id()
     }
@@ -92,18 +93,18 @@ impl Process {
         &self.name
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status, if the process has ended.
     pub(crate) fn exit(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// All that it has printed.
+    /// Returns all output of the process so far.
     pub(crate) fn log(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The last lines that it printed, for a message.
+    /// Returns the last lines of the process's output, for a message.
     pub(crate) fn last_words(&self) -> String {
         let log = self.log();
         let mut lines: Vec<&str> = Vec::new();
@@ -115,7 +116,7 @@ impl Process {
         lines[lines.len().saturating_sub(QUOTED)..].join("\n")
     }
 
-    /// Why it is of no more use, or nothing.
+    /// Returns why the process has failed, if it has ended.
     pub(crate) fn failure(&mut self) -> Option<String> {
         let status = self.exit()?;
         let words = self.last_words();
@@ -127,7 +128,7 @@ impl Process {
         Some(format!("{} ended ({status}): {words}", self.name))
     }
 
-    /// Polls until `ready` gives something; fails when the process ends, or after `timeout`.
+    /// Polls until `ready` returns a value; fails when the process ends, or after `timeout`.
     pub(crate) fn until<T>(
         &mut self,
         timeout: Duration,
@@ -153,8 +154,8 @@ impl Process {
         }
     }
 
-    /// Asks it to end, waits, and kills what is left of its session. A server that is ended by SIGKILL has nothing to tidy up beside its own
-    /// folder, and takes a second or two when it is asked.
+    /// Asks the process to end, waits, and kills the rest of its session. A server that is ended by SIGKILL has only its
+    /// own folder to clean up, and would take a second or two if it were asked.
     pub(crate) fn stop(&mut self) {
         let session = self.session();
         if self.signal == Signal::KILL {
@@ -188,7 +189,7 @@ impl Process {
             if over && procfs::session(self.session()).is_empty() {
                 return true;
             }
-            // What the first process leaves behind is not waited for as long as that process itself.
+            // Processes that the first one leaves behind get less time than that process itself.
             if Instant::now() > until
                 || (over
                     && until - Instant::now() < timeout.saturating_sub(Duration::from_millis(500)))

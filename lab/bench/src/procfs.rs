@@ -1,4 +1,4 @@
-//! What `/proc` knows of processes: which belong together, and what they used.
+//! Figures from `/proc`: which processes belong together, and what they used.
 
 use measure::procfs::{numbers, read, stat_fields};
 use rustix::process::{Pid, Signal};
@@ -11,7 +11,7 @@ fn stat(pid: u32) -> Option<Vec<String>> {
     (!fields.is_empty()).then(|| fields.into_iter().map(str::to_owned).collect())
 }
 
-/// The processes of a session that still run; zombies do not count.
+/// Returns the processes of a session that still run, without zombies.
 pub(crate) fn session(leader: u32) -> Vec<u32> {
     let mine = leader.to_string();
     let belongs =
@@ -19,7 +19,7 @@ pub(crate) fn session(leader: u32) -> Vec<u32> {
     numbers("/proc").into_iter().filter(belongs).collect()
 }
 
-/// Takes the exit status of those of a session that have ended and that this process has inherited (see `adopt_orphans`).
+/// Reaps those processes of a session that have ended and that this process has inherited (see `adopt_orphans`).
 pub(crate) fn reap(leader: u32) {
     let (mine, me) = (leader.to_string(), std::process::id().to_string());
     for pid in numbers("/proc").into_iter().filter(|pid| *pid != leader) {
@@ -35,19 +35,20 @@ pub(crate) fn reap(leader: u32) {
     }
 }
 
-/// Makes this process the parent of what its servers leave behind, so that it can be waited for: in a container the first process may not do that.
+/// Makes this process the parent of its servers' orphans, so that it can wait for them: in a container, process 1 may not
+/// reap them.
 pub(crate) fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
-/// Sends a signal; a process that is gone already is no error.
+/// Sends a signal; it is no error if the process has already ended.
 pub(crate) fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process(pid, signal);
     }
 }
 
-/// What one thread has used so far.
+/// The use of one thread so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Task {
     run_ns: u64,
@@ -55,7 +56,7 @@ struct Task {
     involuntary: u64,
 }
 
-/// What a session's processes had used at one moment.
+/// The use of a session's processes so far, at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
     tasks: BTreeMap<(u32, u32), Task>,
@@ -65,7 +66,7 @@ pub(crate) struct Reading {
     processors: [f64; 2],
 }
 
-/// What was used between two readings.
+/// The use between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Used {
     pub(crate) cpu_s: f64,
@@ -76,7 +77,7 @@ pub(crate) struct Used {
 }
 
 impl Reading {
-    /// Reads all processes of the sessions, and the processors that they have.
+    /// Reads all processes of the sessions, and the processors that they run on.
     pub(crate) fn of(sessions: &[u32], processors: &[usize]) -> Self {
         let mut reading = Self {
             processors: user_and_kernel(processors),
@@ -111,7 +112,8 @@ impl Reading {
         }
     }
 
-    /// What was used since `before`. Threads that ended in between count as the kernel adds them to their process or its parent.
+    /// Returns the use since `before`. Threads that ended in between count as the kernel adds them to their process or
+    /// its parent.
     pub(crate) fn since(&self, before: &Self) -> Used {
         let mut used = Used::default();
         let mut run_ns = 0;
@@ -131,7 +133,7 @@ impl Reading {
             .sum();
         let of_ended = (ended as f64 / hertz - gone as f64 / 1e9).max(0.0);
         used.cpu_s = run_ns as f64 / 1e9 + of_ended;
-        // Many processes that use less than a tick each have none: then the share is that of their processors.
+        // Many processes that use less than a tick each show none: then the share is that of their processors.
         let seen = (user + kernel) as f64 / hertz;
         used.user_share = match seen * 2.0 >= used.cpu_s {
             true => user as f64 / (user + kernel).max(1) as f64,
@@ -156,7 +158,7 @@ impl Reading {
     }
 }
 
-/// Ticks of some processors so far, in user mode and in the kernel's.
+/// Returns the ticks of some processors so far, in user mode and in kernel mode.
 fn user_and_kernel(processors: &[usize]) -> [f64; 2] {
     let text = read("/proc/stat");
     let mut sum = [0.0; 2];
@@ -181,13 +183,14 @@ fn field(status: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// Memory of the sessions' processes, shared pages divided among those that share them, in bytes.
+/// Returns the memory of the sessions' processes in bytes (PSS: shared pages are divided among the processes that share
+/// them).
 pub(crate) fn proportional_memory(sessions: &[u32]) -> u64 {
     let of = |pid: u32| field(&read(&format!("/proc/{pid}/smaps_rollup")), "Pss:") * 1024;
     sessions.iter().flat_map(|s| session(*s)).map(of).sum()
 }
 
-/// Share of all processors' time in the last ten seconds in which something waited for a processor, if the kernel tells.
+/// Returns the share of the last ten seconds in which a task waited for a processor (PSI), if the kernel reports it.
 pub(crate) fn pressure() -> Option<f64> {
     let text = fs::read_to_string("/proc/pressure/cpu").ok()?;
     let some = text.lines().find(|line| line.starts_with("some"))?;
@@ -197,7 +200,7 @@ pub(crate) fn pressure() -> Option<f64> {
     value.parse::<f64>().ok().map(|percent| percent / 100.0)
 }
 
-/// A line of `/proc/meminfo`, in bytes.
+/// Returns a line of `/proc/meminfo`, in bytes.
 pub(crate) fn memory(name: &str) -> u64 {
     field(&read("/proc/meminfo"), name) * 1024
 }

@@ -9,7 +9,7 @@ use crate::scenarios::Proxy;
 use report::Role;
 use std::path::Path;
 
-/// Puts it in front: afterwards the server's address is nginx's.
+/// Starts nginx before the server, whose address then is nginx's.
 pub(crate) fn put_before(
     server: &mut Server,
     proxy: Proxy,

@@ -1,24 +1,24 @@
-//! Whether the machine is fit for the next measurement: nothing else needs the processors, and ports are free.
+//! Waits until the machine is fit for the next measurement: processors idle, ports free.
 
 use measure::procfs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long is waited at most; then it is measured, and marked.
+/// The longest wait; after it the server is measured, and the repeat is marked.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How long the processors are watched.
+/// How long the processors are observed.
 const WATCHED: Duration = Duration::from_secs(2);
-/// Others may use this share of them.
+/// The share of the processors that others may use.
 const BUSY: f64 = 0.05;
 /// Connections that may still be in TIME_WAIT.
 const WAITING: u64 = 5_000;
 
-/// Waits until the processors are quiet.
+/// Waits until the processors are idle.
 pub(crate) fn until_quiet(stop: &AtomicBool) {
     wait(stop, || crate::host::noise(WATCHED).others_before <= BUSY);
 }
 
-/// Waits until ports are free again, where the kernel does not take those in TIME_WAIT for loopback.
+/// Waits until ports are free again, if the kernel does not reuse those in TIME_WAIT for loopback.
 pub(crate) fn until_ports_are_free(stop: &AtomicBool) {
     let reuse = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_tw_reuse").unwrap_or_default();
     if reuse.trim() == "0" {
@@ -37,7 +37,7 @@ fn wait(stop: &AtomicBool, mut is_ready: impl FnMut() -> bool) {
     while !stop.load(Ordering::Relaxed) && !is_ready() && Instant::now() < until {}
 }
 
-/// TCP connections in TIME_WAIT, of `/proc/net/sockstat`.
+/// Returns the number of TCP connections in TIME_WAIT, from `/proc/net/sockstat`.
 fn waiting(sockstat: &str) -> u64 {
     let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"));
     let mut words = line.unwrap_or_default().split_whitespace();

@@ -1,4 +1,4 @@
-//! One run of the command: what is measured, in which time, and where its result goes.
+//! One run of the command: its scenarios, its time, and its output.
 
 use crate::calibration;
 use crate::ceiling;
@@ -44,13 +44,13 @@ fn chosen_runtimes(args: &Args) -> Result<Vec<&'static dyn Runtime>> {
     args.against.iter().map(one).collect()
 }
 
-/// What is measured: an experiment, and its servers.
+/// An experiment and its servers.
 struct Job {
     scenario: &'static Scenario,
     arms: Vec<Arm>,
 }
 
-/// Runs what was asked for, prints and writes it.
+/// Runs the requested experiments, and prints and writes the result.
 pub(crate) fn measure(
     args: &Args,
     tools: &Tools,
@@ -65,7 +65,7 @@ pub(crate) fn measure(
         processors: u32::try_from(processors.servers.len()).unwrap_or(1),
         connections: args.connections,
     };
-    // Wrong usage ends the command before anything is started.
+    // A usage error ends the command before anything is started.
     jobs(args, &around, tools, site.as_ref(), &parameters)?;
     output::check(args)?;
     let began = Instant::now();
@@ -112,10 +112,10 @@ pub(crate) fn measure(
     finish(args, run, began, stop.load(Ordering::Relaxed))
 }
 
-/// The user's own, if it was given.
+/// Returns the user's own site, if one was given.
 fn site_of(args: &Args) -> Result<Option<Site>> {
     let (urls, resident) = (args.urls.as_deref(), args.resident.as_deref());
-    // clap does not ask for an option that the words exclude.
+    // clap does not enforce `requires = "app"` when scenarios are given, because `--app` conflicts with them.
     let given = [
         ("--urls", urls.is_some()),
         ("--resident", resident.is_some()),
@@ -130,7 +130,7 @@ fn site_of(args: &Args) -> Result<Option<Site>> {
     args.app.as_deref().map(site).transpose()
 }
 
-/// Prints what was measured, and keeps it.
+/// Prints a scenario's figures, and keeps them.
 fn keep(run: &mut Run, mut done: report::Scenario, site: Option<&Site>) {
     if let Some(site) = site {
         done.app = true;
@@ -187,7 +187,7 @@ fn jobs(
         .collect())
 }
 
-/// Marks the servers that claims are held against, and the one that is there twice for the noise floor.
+/// Marks the servers that claims rest on, and the one that is measured twice for the noise floor.
 fn mark_what_decides(scenario: &Scenario, arms: &mut [Arm], is_here: impl Fn(&str) -> bool) {
     let again = arms.iter().find(|arm| arm.variant == AGAIN);
     let again = again.map(|arm| arm.runtime.id());
@@ -204,7 +204,7 @@ fn mark_what_decides(scenario: &Scenario, arms: &mut [Arm], is_here: impl Fn(&st
     }
 }
 
-/// Set by Ctrl-C, SIGTERM and SIGHUP.
+/// Returns a flag that SIGINT, SIGTERM and SIGHUP set.
 fn stop_by_signal() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [
@@ -217,7 +217,7 @@ fn stop_by_signal() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// How long the machine is looked at before a run: a short one does not begin with a long look.
+/// Returns how long the machine is observed before a run; less for a short run.
 fn watched(schedule: &Schedule) -> Duration {
     let planned = schedule.left_of_all(Instant::now());
     Duration::from_secs_f64((planned / 60.0).clamp(0.2, 1.0))
@@ -226,7 +226,7 @@ fn watched(schedule: &Schedule) -> Duration {
 fn note_ceiling(run: &mut Run, ceiling: Result<f64>) {
     match ceiling {
         Ok(ceiling) => run.noise.client_ceiling = Some(ceiling),
-        // The run ends and says so.
+        // The run ends and reports the interruption.
         Err(Problem::Interrupted) => {}
         Err(problem) => run.noise.notes.push(format!(
             "what the load generator can do at most was not measured: {problem}"
@@ -234,7 +234,7 @@ fn note_ceiling(run: &mut Run, ceiling: Result<f64>) {
     }
 }
 
-/// What the run is, before anything is measured.
+/// Returns the description of the run, before anything is measured.
 fn begin(
     schedule: &Schedule,
     args: &Args,
@@ -303,7 +303,7 @@ fn finish(args: &Args, mut run: Run, began: Instant, interrupted: bool) -> Resul
     Ok(())
 }
 
-/// How much the same server differed from itself: of the arm that is there twice.
+/// Returns how much a server differed from itself, from the arm that is there twice.
 fn aa_floor(scenario: &report::Scenario) -> Option<f64> {
     let of = |variant: &str| -> Option<Vec<f64>> {
         let cell = scenario
@@ -321,7 +321,7 @@ fn aa_floor(scenario: &report::Scenario) -> Option<f64> {
     (first > 0.0 && again > 0.0).then(|| (again / first - 1.0).abs())
 }
 
-/// The arms whose server is here.
+/// Returns the arms whose server is installed.
 fn present<'a>(arms: &'a [Arm], tools: &'a Tools) -> impl Iterator<Item = &'a Arm> {
     arms.iter().filter(|arm| {
         arm.impossible.is_none() && matches!(tools.find(arm.runtime), runtimes::Found::Here { .. })
@@ -335,7 +335,7 @@ fn schedule(args: &Args, jobs: &[Job], tools: &Tools, began: Instant) -> Schedul
     Schedule::new(wanted(args), began, costs.collect())
 }
 
-/// What is going to be done, and how long that takes.
+/// Returns what the run will do, and how long that takes.
 fn planned(schedule: &Schedule) -> String {
     let now = Instant::now();
     let left = report::progress::time(schedule.left_of_all(now));
@@ -355,7 +355,7 @@ fn effort(args: &Args) -> report::Effort {
     }
 }
 
-/// Seconds of load before each server is measured.
+/// Returns the seconds of load before each server is measured.
 fn warmup(args: &Args) -> f64 {
     match effort(args) {
         report::Effort::Quick => 0.2,

@@ -1,4 +1,4 @@
-//! One measurement: a load on a server that runs, and what it cost every process that took part.
+//! One measurement: a load on a running server, and its cost for every process that took part.
 
 use crate::calibration;
 use crate::database::Database;
@@ -11,25 +11,25 @@ use report::{Repeat, Role, Use};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Beyond this share of the machine used by others a repeat is marked.
+/// The share of the machine used by others beyond which a repeat is marked.
 const NOISE: f64 = 0.05;
 
-/// How a run measures.
+/// The settings of measurements.
 #[derive(Debug)]
 pub(crate) struct Trials<'a> {
     pub(crate) generator: Generator,
-    /// Where the load reads its requests and writes its result.
+    /// The folder with the load's requests and result.
     pub(crate) directory: PathBuf,
     pub(crate) seconds: f64,
     pub(crate) warmup: f64,
-    /// The load before a measurement goes on until its rate is steady.
+    /// Whether the warm-up lasts until its rate is steady.
     pub(crate) until_steady: bool,
-    /// No load takes longer, whatever amount it has of its own.
+    /// The most seconds of a load, whatever its own amount.
     pub(crate) longest: f64,
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Which turn it is.
+/// The position of a turn: its round, and its place in that round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) block: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Turn {
 }
 
 impl Trials<'_> {
-    /// The load of a shape on a URL, whose good bodies have that length.
+    /// Returns the load of a shape on a URL whose good bodies have that length.
     pub(crate) fn load(
         &self,
         shape: &Shape,
@@ -64,7 +64,7 @@ impl Trials<'_> {
         Ok(load)
     }
 
-    /// The requests as a file that the load can read.
+    /// Writes the requests to a file that the load can read.
     fn written(&self, requests: &Requests, bodies: &[usize]) -> Result<Requests> {
         let Requests::Lines(lines) = requests else {
             return Ok(requests.clone());
@@ -83,13 +83,13 @@ impl Trials<'_> {
         Ok(Requests::Mix(file))
     }
 
-    /// Runs a load to its end; `sessions` are those whose CPU time is the servers'.
+    /// Runs a load to its end; `sessions` are those whose CPU time counts as the servers'.
     pub(crate) fn run(&self, load: &Load, sessions: &[u32]) -> Result<measure::Run> {
         let result = self.directory.join("load.json");
         self.generator.run(load, sessions, &result, self.stop)
     }
 
-    /// Load that no figure comes from: caches fill, processes are spawned, the JIT of the kernel's own paths settles.
+    /// Sends load that is not measured: caches fill, processes are spawned, code paths of the kernel warm up.
     pub(crate) fn warm(&self, load: &Load) -> Result<()> {
         let load = Load {
             amount: Amount::Seconds(self.warmup),
@@ -141,7 +141,7 @@ impl Trials<'_> {
     }
 }
 
-/// The processes by role: name, sessions.
+/// Returns the processes by role, with name and sessions.
 fn groups(server: &Server, database: Option<&Database>) -> Vec<(Role, String, Vec<u32>)> {
     let mut groups: Vec<(Role, String, Vec<u32>)> = server
         .processes

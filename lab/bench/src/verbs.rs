@@ -1,4 +1,4 @@
-//! What is done with saved results: two compared, one rendered again, one put into a README.
+//! Commands on saved results: compare two, render one again, put one into a README.
 
 use crate::output::write;
 use crate::problem::{Problem, Result};
@@ -55,7 +55,7 @@ struct Readme {
     readme: PathBuf,
 }
 
-/// Runs the verb that the words begin with; none if they begin with no such verb.
+/// Runs the command that the arguments begin with; returns `None` if they begin with none.
 pub(crate) fn run(words: &[OsString]) -> Option<ExitCode> {
     let done = match words.first()?.to_str()? {
         "compare" => parsed(words, compare_files),
@@ -143,7 +143,7 @@ fn read_text(path: &Path) -> Result<String> {
         .map_err(|error| Problem::Usage(format!("{}: {error}", path.display())))
 }
 
-/// Standard output, whose reader may have left.
+/// Prints to standard output; ignores a reader that has closed it.
 fn say(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -10,10 +10,10 @@ use std::process::Command;
 use std::time::Duration;
 
 const START: Duration = Duration::from_secs(60);
-/// What one block of scenarios may open at most.
+/// The most connections that the scenarios of one block may open.
 pub(super) const CONNECTIONS: u32 = 4000;
 
-/// Found or not.
+/// Looks for MariaDB.
 pub(super) fn find(tools: &Tools) -> Found {
     let how =
         "apt install mariadb-server-core mariadb-client-core (the service need not run)".to_owned();
@@ -35,14 +35,14 @@ pub(super) fn find(tools: &Tools) -> Found {
     }
 }
 
-/// Asks the server what clients have sent.
+/// A client that asks the server how many statements clients have sent.
 #[derive(Debug)]
 pub(super) struct Client {
     socket: PathBuf,
     client: PathBuf,
 }
 
-/// The words of the server's command line.
+/// Returns the arguments of the server's command line.
 fn words(directories: &[String], socket: &Path, tables: &Path) -> Vec<String> {
     let mut words = vec!["--no-defaults".to_owned()];
     words.extend_from_slice(directories);
@@ -59,7 +59,7 @@ fn words(directories: &[String], socket: &Path, tables: &Path) -> Vec<String> {
     words
 }
 
-/// Makes a data directory and starts a server on it that listens on a Unix socket only.
+/// Creates a data directory and starts a server on it that listens on a Unix socket only.
 pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     let Found::Here { path, .. } = find(tools) else {
         return Err(Problem::failed(
@@ -121,7 +121,7 @@ fn install(tools: &Tools, place: &Place, directories: &[String]) -> Result<()> {
 }
 
 impl Client {
-    /// Sets how many connections the database admits from now on.
+    /// Sets how many connections the server admits from now on.
     pub(super) fn admit(&self, connections: u32) -> Result<()> {
         let mut set = self.asked(&format!("SET GLOBAL max_connections = {connections}"));
         complete("mariadb", &mut set)
@@ -154,7 +154,7 @@ impl Client {
     }
 }
 
-/// The database and its user, and the tables in it.
+/// Returns the SQL that creates the database, its user and its tables.
 fn sql_of_tables() -> String {
     let users = ["'%'", "localhost"].map(|host| {
         format!(

@@ -16,11 +16,11 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The user and the password with which apps log in.
+/// The user and the password of the apps.
 pub(crate) const USER: &str = "bench";
 pub(crate) const PASSWORD: &str = "bench";
 
-/// Which database a scenario needs.
+/// The kind of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     MariaDb,
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Self; 4] = [Self::MariaDb, Self::PostgreSql, Self::Redis, Self::Sqlite];
 
-    /// Its short name in results.
+    /// Returns the database's short name in results.
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::MariaDb => "mariadb",
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// Found or not.
+    /// Looks for the database.
     pub(crate) fn find(self, tools: &Tools) -> Found {
         match self {
             Self::MariaDb => mariadb::find(tools),
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// The one that is taken for it on this machine: SQLite for a MariaDB that is not here, or where that was asked for.
+    /// Returns the kind that stands in for it on this machine: SQLite if MariaDB is missing, or if the user asked for it.
     pub(crate) fn here(self, tools: &Tools) -> Self {
         let is_here = |kind: Self| matches!(kind.find(tools), Found::Here { .. });
         let alone = || !is_here(self) && is_here(Self::Sqlite);
@@ -81,35 +81,35 @@ impl Kind {
     }
 }
 
-/// Asks a database what clients have sent.
+/// A source of the number of statements that clients have sent.
 #[derive(Debug)]
 enum Counter {
     MariaDb(mariadb::Client),
-    /// Its socket.
+    /// Redis, by its socket.
     Redis(PathBuf),
 }
 
-/// A database; its server is ended when it is dropped.
+/// A running database; its server ends when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Database {
     pub(crate) kind: Kind,
-    /// None of SQLite, which is a part of the app's own processes.
+    /// The server's process; none for SQLite, which is part of the app's own processes.
     pub(crate) process: Option<Process>,
-    /// For PDO; of Redis the path of its socket.
+    /// The DSN for PDO; for Redis the path of its socket.
     pub(crate) dsn: String,
-    /// For Go's driver, if the program in Go has one.
+    /// The DSN for Go's driver, if the program in Go has one.
     pub(crate) go_dsn: Option<String>,
-    /// Its configuration.
+    /// The database's configuration, for the report.
     pub(crate) settings: Vec<Setting>,
-    /// Asks it how many statements clients have sent.
+    /// The source of the number of statements that clients have sent.
     counter: Option<Counter>,
-    /// A folder of its own in memory, removed with it.
+    /// A folder in memory, removed when it is dropped.
     #[expect(dead_code, reason = "it is there to be dropped")]
     memory: Option<tempfile::TempDir>,
 }
 
 impl Database {
-    /// Statements that clients have sent so far, where the database counts them at once.
+    /// Returns the number of statements that clients have sent so far, if the database counts them at once.
     pub(crate) fn questions(&self) -> Option<u64> {
         match self.counter.as_ref()? {
             Counter::MariaDb(client) => client.read(),
@@ -117,7 +117,7 @@ impl Database {
         }
     }
 
-    /// Sets how many connections the database admits from now on. `None` is the number that it was started with.
+    /// Sets how many connections the database admits from now on; `None` is the number that it was started with.
     pub(crate) fn admit(&self, connections: Option<u32>) -> Result<()> {
         match &self.counter {
             Some(Counter::MariaDb(client)) => {
@@ -127,12 +127,12 @@ impl Database {
         }
     }
 
-    /// DSN, user and password.
+    /// Returns DSN, user and password.
     fn login(&self) -> [String; 3] {
         [self.dsn.clone(), USER.to_owned(), PASSWORD.to_owned()]
     }
 
-    /// Tells an app where it is.
+    /// Writes the database's address into an app.
     pub(crate) fn tell(&self, content: &mut Content) {
         match self.kind {
             Kind::Redis => content.constants.push(("REDIS", quoted(&self.dsn))),
@@ -141,7 +141,8 @@ impl Database {
     }
 }
 
-/// One of each kind, started when a scenario asks for it first: what is measured before has the machine to itself.
+/// The databases of a run, one of each kind, started when a scenario first asks for one: what is measured before has the
+/// machine to itself.
 #[derive(Debug)]
 pub(crate) struct Databases<'a> {
     tools: &'a Tools,
@@ -150,7 +151,7 @@ pub(crate) struct Databases<'a> {
 }
 
 impl<'a> Databases<'a> {
-    /// None runs yet.
+    /// Returns the databases, none of which runs yet.
     pub(crate) fn new(tools: &'a Tools, place: &'a Place) -> Self {
         let cells = Kind::ALL.map(|kind| (kind, OnceCell::new()));
         Self {
@@ -160,7 +161,7 @@ impl<'a> Databases<'a> {
         }
     }
 
-    /// The one of that kind, or why there is none.
+    /// Returns the database of that kind, or why there is none.
     pub(crate) fn get(&self, kind: Kind) -> std::result::Result<&Database, String> {
         let start = || {
             let started = kind.start(self.tools, self.place);
@@ -174,7 +175,7 @@ impl<'a> Databases<'a> {
         )
     }
 
-    /// What did not start, each in a sentence.
+    /// Returns why databases did not start, in a sentence each.
     pub(crate) fn problems(&self) -> impl Iterator<Item = &String> {
         let all = self.started.values().filter_map(OnceCell::get);
         all.filter_map(|one| one.as_ref().err())

@@ -10,10 +10,10 @@ use std::process::Command;
 use std::time::Duration;
 
 const START: Duration = Duration::from_secs(60);
-/// As HttpArena's runner has it.
+/// The number that HttpArena's runner uses.
 const CONNECTIONS: u32 = 256;
 
-/// Found or not.
+/// Looks for PostgreSQL.
 pub(super) fn find(tools: &Tools) -> Found {
     let given = tools.given.get("postgresql").cloned();
     let Some(path) = given
@@ -31,7 +31,7 @@ pub(super) fn find(tools: &Tools) -> Found {
     }
 }
 
-/// Debian keeps each version's programs in a directory of its own.
+/// Returns the newest version: Debian keeps each version's programs in a directory of its own.
 fn newest() -> Option<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
         .ok()?
@@ -42,7 +42,7 @@ fn newest() -> Option<PathBuf> {
     found.pop()
 }
 
-/// Makes an empty database.
+/// Creates an empty database cluster.
 fn install(program: &Path, data: &Path, place: &Place) -> Result<()> {
     let mut install = place.command(&program.with_file_name("initdb"));
     install.args([
@@ -56,7 +56,7 @@ fn install(program: &Path, data: &Path, place: &Place) -> Result<()> {
     complete("initdb", &mut install).map(|_| ())
 }
 
-/// Makes a data directory and starts a server on it that listens on a Unix socket only.
+/// Creates a data directory and starts a server on it that listens on a Unix socket only.
 pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     let path = match find(tools) {
         Found::Here { path, .. } => path,
@@ -72,7 +72,7 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
         format!("unix_socket_directories={}", own.display()),
         format!("max_connections={CONNECTIONS}"),
         "fsync=off".to_owned(),
-        // In its own folder: a server that is killed leaves what it has in /dev/shm.
+        // Shared memory in the data directory: a server that is killed leaves its files in /dev/shm.
         "dynamic_shared_memory_type=mmap".to_owned(),
         "synchronous_commit=off".to_owned(),
     ] {
@@ -119,7 +119,8 @@ fn fill(server: &Path, socket: &Path) -> Result<()> {
     psql("bench", ITEMS)
 }
 
-/// 100,000 rows in the columns that HttpArena prescribes; no index on the price, so that a range of it is a scan.
+/// SQL for 100,000 rows in the columns that HttpArena prescribes; without an index on the price, so that a range of it is
+/// a scan.
 const ITEMS: &str = "\
 CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL, category TEXT NOT NULL, price INTEGER NOT NULL, quantity INTEGER NOT NULL, \
 active BOOLEAN NOT NULL, tags JSONB NOT NULL, rating_score INTEGER NOT NULL, rating_count INTEGER NOT NULL);

@@ -1,4 +1,4 @@
-//! A private Redis or Valkey without anything on disk.
+//! A private Redis or Valkey that writes nothing to disk.
 
 use super::{Counter, Database, Kind};
 use crate::place::Place;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const START: Duration = Duration::from_secs(20);
 
-/// Found or not, with the extension that apps need for it.
+/// Looks for the server and for the PHP extension that apps need.
 pub(super) fn find(tools: &Tools) -> Found {
     let missing = |why: &str| Found::Missing {
         why: why.to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     })
 }
 
-/// Commands that clients have sent so far, without the question itself.
+/// Returns the number of commands that clients have sent so far, without this query itself.
 pub(super) fn commands(socket: &Path) -> Option<u64> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;

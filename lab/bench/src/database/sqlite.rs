@@ -1,4 +1,5 @@
-//! SQLite, for scenarios with plain queries on a machine without MariaDB: a file that each process of the app reads itself.
+//! SQLite, for scenarios with plain queries on a machine without MariaDB: a file that each process of the app reads
+//! itself.
 
 use super::{Database, Kind, tables};
 use crate::place::Place;
@@ -7,7 +8,7 @@ use crate::process::complete;
 use crate::runtimes::{Found, Tools, setting};
 use std::process::Command;
 
-/// Found or not: it is a part of PHP.
+/// Looks for PHP with pdo_sqlite: SQLite is a part of PHP.
 pub(super) fn find(tools: &Tools) -> Found {
     let missing = |why: &str| Found::Missing {
         why: why.to_owned(),
@@ -31,7 +32,7 @@ pub(super) fn find(tools: &Tools) -> Found {
     }
 }
 
-/// Makes the file. A reader does not wait for a writer, as in a database server.
+/// Creates the file, in WAL mode: readers do not wait for a writer, as in a database server.
 pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     let php = match find(tools) {
         Found::Here { path, .. } => path,
@@ -70,7 +71,7 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     })
 }
 
-/// A folder in memory, where that is possible: how fast the disk is when it is told to keep what was written is not the question.
+/// Creates a folder in memory, if possible: the speed of the disk at fsync is not measured.
 fn in_memory(place: &Place) -> Option<tempfile::TempDir> {
     let mut folder = tempfile::Builder::new();
     let folder = folder.prefix("hearth-bench-").tempdir_in("/dev/shm").ok()?;

@@ -1,7 +1,7 @@
 //! The tables of all scenarios, in SQL that MariaDB and SQLite understand.
 
-/// The two rows that the write-up prints, 792 bytes by `print_r`; 100,000 numbered rows; twelve fortunes. `line_end` is a line's end
-/// inside of a string.
+/// Returns the SQL for the two rows that the write-up prints (792 bytes by `print_r`), 100,000 numbered rows and twelve
+/// fortunes. `line_end` is a line end inside a string.
 pub(super) fn sql(line_end: &str) -> String {
     format!(
         "CREATE TABLE test1 (test1_id INT UNSIGNED NOT NULL PRIMARY KEY, test1_timestamp INT UNSIGNED NOT NULL, test1_data VARCHAR(2000) NOT NULL, test1_some_fk INT UNSIGNED NOT NULL);\n\
@@ -14,7 +14,7 @@ pub(super) fn sql(line_end: &str) -> String {
     )
 }
 
-/// Ten lines of 20 letters that are the same in every run.
+/// Returns ten lines of 20 letters that are the same in every run.
 fn letters(seed: u64, line_end: &str) -> String {
     let mut state = seed;
     let mut line = || -> String {

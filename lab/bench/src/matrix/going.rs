@@ -1,4 +1,4 @@
-//! One server of a scenario while it is measured: its cells, and why it is out if it is.
+//! A server of a scenario during its measurements: its cells, or why it is excluded.
 
 use crate::counted::{self, Counter};
 use crate::database::{Database, Kind};
@@ -11,15 +11,15 @@ use report::cell::Metric;
 use report::{Cell, Repeat, Status};
 use std::path::PathBuf;
 
-/// An arm of a scenario as it goes.
+/// An arm of a scenario during its measurements.
 pub(super) struct Going {
     pub(super) arm: Arm,
-    /// Where the server is, or why there is none.
+    /// The path of the server, or why it is not measured.
     pub(super) program: std::result::Result<PathBuf, Status>,
     pub(super) cells: Vec<Cell>,
 }
 
-/// Why a server cannot do the scenario's work on that database.
+/// Returns why a server cannot do the scenario's work on that database.
 fn cannot(arm: &Arm, database: Option<Kind>) -> Option<&'static str> {
     match database {
         Some(Kind::Sqlite) if arm.waits => {
@@ -32,22 +32,23 @@ fn cannot(arm: &Arm, database: Option<Kind>) -> Option<&'static str> {
     }
 }
 
-/// What the server says that it was asked.
+/// The setting that shows the requests counted by the server.
 const REQUESTS: &str = "requests counted by the server, of those that the load had answers to";
-/// What the database says that it was asked.
+/// The setting that shows the queries counted by the database.
 const QUERIES: &str = "queries per request, counted by the database";
 
-/// What a server sent beside its bodies.
+/// The setting that shows the header fields of the server's responses.
 const FIELDS: &str = "header fields of an answer";
 /// A rate is known well enough when its interval ends within this share of it.
 const WIDE: f64 = 0.03;
 
-/// The servers that another round would tell more about, and those that they are compared with: ratios are made of pairs of one round.
+/// Returns the servers that need another round, and those that they are compared with: ratios are made of pairs of one
+/// round.
 pub(super) fn wide(going: &[Going]) -> Vec<usize> {
     let id = |at: usize| going[at].arm.runtime.id();
     let is_wide = |at: &usize| going[*at].program.is_ok() && going[*at].is_wide();
     let wide: Vec<usize> = (0..going.len()).filter(is_wide).collect();
-    // The scenario's first server, or the same server's first variant.
+    // The scenario's first server, and the first variant of the same server.
     let first = |of: usize| (0..going.len()).find(|at| id(*at) == id(of));
     let bases = wide.iter().flat_map(|at| [Some(0), first(*at)]).flatten();
     let bases: Vec<usize> = bases.filter(|at| going[*at].program.is_ok()).collect();
@@ -57,7 +58,7 @@ pub(super) fn wide(going: &[Going]) -> Vec<usize> {
     all
 }
 
-/// Measures once and keeps what was measured, or why it was not.
+/// Measures once and keeps the repeat, or why there is none.
 pub(super) fn keep<'cell>(
     cell: &'cell mut Cell,
     trials: &Trials<'_>,
@@ -91,7 +92,7 @@ pub(super) fn keep<'cell>(
 }
 
 impl Going {
-    /// Finds the arm's server.
+    /// Looks for the arm's server.
     pub(super) fn of(arm: Arm, tools: &Tools, database: Option<Kind>) -> Self {
         let impossible = arm.impossible.clone();
         let impossible = impossible.or_else(|| cannot(&arm, database).map(str::to_owned));
@@ -113,7 +114,7 @@ impl Going {
         }
     }
 
-    /// Nothing of it can be measured.
+    /// Excludes the server, with the reason `why`.
     pub(super) fn refuse(&mut self, why: &str) {
         if self.program.is_ok() {
             self.fail(&Status::Failed {
@@ -122,7 +123,7 @@ impl Going {
         }
     }
 
-    /// The header fields of its answers, once.
+    /// Notes the header fields of the server's responses, once.
     pub(super) fn note_fields(&mut self, fields: String) {
         for cell in &mut self.cells {
             if cell.config.iter().all(|one| one.name != FIELDS) {
@@ -131,7 +132,7 @@ impl Going {
         }
     }
 
-    /// The interval of a rate of it is wider than three percent to each side.
+    /// Returns whether the interval of one of its rates is wider than three percent to each side.
     fn is_wide(&self) -> bool {
         let mut rates = self
             .cells
@@ -140,7 +141,7 @@ impl Going {
         rates.any(|rate| rate.high - rate.low > 2.0 * WIDE * rate.value)
     }
 
-    /// It failed: what it has is kept, and it gets no further turn.
+    /// Excludes the server after a failure: its repeats are kept, and it gets no further turn.
     pub(super) fn end(&mut self, problem: &Problem) {
         if *problem != Problem::Interrupted {
             self.fail(&Status::Failed {
@@ -158,7 +159,7 @@ impl Going {
         }
     }
 
-    /// Its cells, each with what became of it; `why` is what ended the scenario early, if that did.
+    /// Returns the cells with their status; `why` is what ended the scenario early, if it did.
     pub(super) fn finish(self, rounds: usize, why: &str, processors: usize) -> Vec<Cell> {
         let slots = slots(&self.arm);
         let finish = |mut cell: Cell| {
@@ -208,7 +209,7 @@ fn cell(arm: &Arm, load: &Shape, status: Status) -> Cell {
     }
 }
 
-/// One cell for each server that is not here or cannot take part: it says all that its others would.
+/// Keeps one cell of each server that is missing or cannot take part: its other cells would say the same.
 pub(super) fn once_each(going: Vec<Going>) -> Vec<Going> {
     let mut kept: Vec<Going> = Vec::new();
     for mut one in going {
@@ -228,13 +229,13 @@ pub(super) fn once_each(going: Vec<Going>) -> Vec<Going> {
     kept
 }
 
-/// Requests that can run at a time, if each has a process of its own.
+/// Returns how many requests can run at a time, if each has a process of its own.
 fn slots(arm: &Arm) -> Option<u32> {
     let blocks = arm.runtime.manner() == Manner::OneAtATime && arm.runtime.id() != "apache";
     blocks.then_some(arm.workers)
 }
 
-/// "Did it even happen": what the server counted beside what the load had answers to.
+/// "Did it even happen": notes the requests that the server counted beside those that the load had responses to.
 fn note_count(cell: &mut Cell, counter: &Counter, before: u64, load: &measure::Run) {
     let Some(after) = counter.read() else {
         return;
@@ -251,7 +252,7 @@ fn note_count(cell: &mut Cell, counter: &Counter, before: u64, load: &measure::R
         .extend(counted::mismatch(sent, under_way, counted));
 }
 
-/// "Did it even happen": what the database counted beside what was answered.
+/// "Did it even happen": notes the queries that the database counted per request.
 fn note_queries(cell: &mut Cell, before: Option<u64>, after: Option<u64>, requests: u64) {
     if let (Some(before), Some(after)) = (before, after) {
         let asked = after.saturating_sub(before);

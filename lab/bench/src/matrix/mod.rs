@@ -1,4 +1,4 @@
-//! The whole of a run: scenarios one after the other, in each the servers in turn, round after round.
+//! The measurements of a run: scenarios one after the other, in each the servers in turn, round after round.
 
 mod going;
 mod start;
@@ -23,36 +23,36 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// What a run works with.
+/// The settings and resources of a run's measurements.
 pub(crate) struct Matrix<'a> {
     pub(crate) tools: &'a Tools,
     pub(crate) place: &'a Place,
     pub(crate) databases: &'a Databases<'a>,
     /// Seconds of load before each server is measured.
     pub(crate) warmup: f64,
-    /// Each server is measured on a quiet machine, and when its rate is steady.
+    /// Whether each server is measured only on a quiet machine, and when its rate is steady.
     pub(crate) is_thorough: bool,
-    /// The longest that a load may take.
+    /// The most seconds that a load may take.
     pub(crate) longest: f64,
-    /// Of the order in which servers take turns.
+    /// Seed of the order in which servers take turns.
     pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
-    /// Pages of the user's own site that are compared.
+    /// Pages of the user's own site that are compared between servers.
     pub(crate) paths: Vec<String>,
-    /// Scenarios in which a server did not start, by its name: each attempt costs 20 seconds.
+    /// Scenarios in which a server did not start, by the server's name: each attempt costs 20 seconds.
     pub(crate) failed_starts: RefCell<BTreeMap<&'static str, Vec<&'static str>>>,
 }
 
-/// After how many scenarios in a row in which it did not start a server is not tried again.
+/// The number of consecutive scenarios in which a server did not start, after which it is not tried again.
 const GIVEN_UP_AFTER: usize = 2;
 
-/// The most rounds of `--full`. Only a cell whose interval stays wide takes all of them.
+/// The most rounds of `--full`. Only a cell whose interval stays wide gets all of them.
 const MOST_ROUNDS: u32 = 20;
 
-/// A scenario on its way.
+/// A scenario during its measurements.
 struct Course<'a> {
     scenario: &'static Scenario,
-    /// Its place in the schedule.
+    /// The scenario's place in the schedule.
     at: usize,
     going: Vec<Going>,
     database: Option<&'a Database>,
@@ -63,14 +63,14 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    /// Those of the servers that can be measured.
+    /// Returns the servers that can be measured and that `take_part`.
     fn those_that(&self, take_part: impl Fn(&Going) -> bool) -> Vec<usize> {
         let all = self.going.iter().enumerate();
         let taking = all.filter(|(_, one)| one.program.is_ok() && take_part(one));
         taking.map(|(index, _)| index).collect()
     }
 
-    /// Measurements that are planned from that round on.
+    /// Returns the number of measurements that are planned from round `block` on.
     fn further(&self, block: u32) -> usize {
         let blocks = block..self.pace.most();
         blocks
@@ -98,7 +98,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Interrupted, or no time for another measurement.
+    /// Returns whether the run was interrupted, or no time is left for another measurement.
     fn is_over(&self, block: u32, deadline: Deadline) -> bool {
         let until = if block == 0 {
             deadline.first_round
@@ -108,7 +108,7 @@ impl Matrix<'_> {
         self.stop.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Runs the scenario of that place in the schedule on all its servers.
+    /// Runs the scenario at place `at` of the schedule on all its servers.
     pub(crate) fn scenario(
         &self,
         scenario: &'static Scenario,
@@ -153,7 +153,7 @@ impl Matrix<'_> {
         self.finish(course, kind)
     }
 
-    /// Each of these servers once, in a random order.
+    /// Measures each of these servers once, in a random order.
     fn round(
         &self,
         course: &mut Course<'_>,
@@ -219,7 +219,8 @@ impl Matrix<'_> {
         going
     }
 
-    /// A fresh server, checked, warmed up and measured under each of the arm's loads: for how many seconds in all.
+    /// Starts a fresh server, checks it, warms it up and measures it under each of the arm's loads; returns the measured
+    /// seconds.
     fn turn(&self, course: &mut Course<'_>, index: usize, turn: Turn) -> Result<f64> {
         quiet::until_ports_are_free(self.stop);
         if self.is_thorough {
@@ -334,7 +335,7 @@ impl Matrix<'_> {
     }
 }
 
-/// What a reader has to know of the scenario as it was here.
+/// Returns what a reader must know about the scenario on this machine.
 fn notes(scenario: &Scenario, database: Option<Kind>) -> Vec<String> {
     match (scenario.database, database) {
         (Some(Kind::MariaDb), Some(Kind::Sqlite)) => vec![ON_SQLITE.to_owned()],
@@ -344,7 +345,7 @@ fn notes(scenario: &Scenario, database: Option<Kind>) -> Vec<String> {
 
 const ON_SQLITE: &str = "on SQLite instead of MariaDB: the app's own processes do the database's work, and connecting costs next to nothing";
 
-/// Where requests begin: an app with paths of its own, and a site, have the whole server.
+/// Returns where request paths begin: an app with paths of its own, and a site, have the whole server.
 fn entry(scenario: &Scenario, arm: &Arm) -> &'static str {
     if scenario.has_paths {
         ""

@@ -1,4 +1,4 @@
-//! A server of a scenario is started: its app, its environment, what stands before it, and what it is configured as.
+//! The start of a scenario's server: its app, its environment, the proxy before it, and its configuration for the report.
 
 use super::Matrix;
 use super::going::Going;
@@ -12,11 +12,11 @@ use crate::scenarios::Arm;
 use report::File;
 use std::path::{Path, PathBuf};
 
-/// How the names of configuration files end.
+/// The extensions of configuration files.
 const CONFIGURATION: [&str; 5] = ["conf", "ini", "yaml", "toml", "json"];
 
 impl Matrix<'_> {
-    /// Starts the arm's server, and notes how it is configured when that is not known yet.
+    /// Starts the arm's server, and notes its configuration at the first start.
     pub(super) fn start(
         &self,
         program: &Path,
@@ -48,7 +48,8 @@ impl Matrix<'_> {
         Ok(server)
     }
 
-    /// The configuration files that were made for a server. The run's own folder, which is gone when they are read, is not in them.
+    /// Returns the configuration files that were made for a server, without the path of the run's own folder, which no
+    /// longer exists when they are read.
     fn files_of(&self, name: &str, is_behind_proxy: bool) -> Vec<File> {
         let mut folders = vec![name.to_owned(), format!("{name}-ini")];
         folders.extend(is_behind_proxy.then(|| "proxy".to_owned()));
@@ -81,7 +82,7 @@ impl Matrix<'_> {
         files
     }
 
-    /// The app and everything else that the arm's server is started with.
+    /// Returns the app and all settings that the arm's server is started with.
     fn launch(&self, arm: &Arm, database: Option<&Database>) -> Result<Launch> {
         let column = match arm.column {
             report::Column::AsSeed => "as-seed",
@@ -106,7 +107,7 @@ impl Matrix<'_> {
         })
     }
 
-    /// The folder of the app: the user's own site, or the scenario's written out.
+    /// Returns the folder of the app: the user's own site, or the scenario's app, written out.
     fn app(&self, arm: &Arm, name: &str, database: Option<&Database>) -> Result<PathBuf> {
         if let Some(site) = &arm.site {
             return Ok(site.clone());
@@ -142,7 +143,7 @@ impl Matrix<'_> {
     }
 }
 
-/// The parameters of the pool's experiment as its app takes them, completed and checked by its own PHP code.
+/// Returns the parameters of the pool's experiment as its app takes them, completed and checked by its own PHP code.
 fn pool_experiment(
     tools: &Tools,
     app: &Path,
@@ -158,7 +159,7 @@ fn pool_experiment(
     command
         .args(["-r", code, "--"])
         .arg(app.join("parameters.php"));
-    // What is given comes later and holds.
+    // Arguments of the user come later and take precedence.
     let ours = [
         ("dsn", database.dsn.as_str()),
         ("username", USER),

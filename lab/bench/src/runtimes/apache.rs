@@ -1,4 +1,4 @@
-//! Apache with mod_php: prefork, one process for each connection as long as it is open.
+//! Apache with mod_php: prefork, one process per open connection.
 
 use super::{
     About, Form, Found, Launch, Manner, Runtime, Server, Tools, Tuning, setting, version_of,
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Apache;
 
-/// Where distributions keep the modules.
+/// The folders in which distributions keep the modules.
 const MODULES: [&str; 3] = [
     "/usr/lib/apache2/modules",
     "/usr/lib64/httpd/modules",
@@ -90,7 +90,7 @@ fn with_error_log(problem: Problem, own: &Path) -> Problem {
     }
 }
 
-/// The folder of the modules, and PHP's.
+/// Returns the folder of the modules, and PHP's module.
 fn modules() -> std::result::Result<(PathBuf, PathBuf), String> {
     let folder = MODULES
         .iter()
@@ -113,7 +113,7 @@ fn modules() -> std::result::Result<(PathBuf, PathBuf), String> {
     Ok((folder, php))
 }
 
-/// What decides how many connections Apache serves, and for how long it keeps each.
+/// The settings that decide how many connections Apache serves, and how long each is kept.
 #[derive(Debug)]
 struct Slots {
     start: u32,
@@ -126,7 +126,7 @@ struct Slots {
 impl Slots {
     fn of(launch: &Launch) -> Self {
         match launch.tuning {
-            // Debian's mpm_prefork.conf and apache2.conf.
+            // The values of Debian's mpm_prefork.conf and apache2.conf.
             Tuning::AsSeed => Self {
                 start: 5,
                 spare: (5, 10),
@@ -207,7 +207,7 @@ fn configuration(
 }
 
 impl Launch {
-    /// The script that gets what is no file: the scenario's, or a site's `index.php`.
+    /// Returns the script that gets requests for paths without a file: the scenario's, or a site's `index.php`.
     pub(super) fn front_script(&self) -> &'static str {
         if self.app.join("app.php").exists() {
             "app.php"

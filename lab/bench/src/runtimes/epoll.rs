@@ -1,4 +1,4 @@
-//! A bare epoll loop in C that sends the same bytes: the least that a request can cost, beside which the servers are seen once.
+//! A bare epoll loop in C that sends the same bytes: the least that a request can cost, shown once beside the servers.
 
 use super::{
     About, Form, Found, Launch, Manner, Runtime, START, Server, Tools, setting, version_of,

@@ -1,4 +1,4 @@
-//! nginx with php-fpm: nginx has the connections, a static pool of processes has the requests.
+//! nginx with php-fpm: nginx holds the connections, a static pool of processes runs the requests.
 
 use super::{
     About, Form, Found, Launch, Manner, Runtime, START, Server, Tools, Tuning, setting, version_of,
@@ -74,7 +74,7 @@ impl Runtime for Fpm {
     }
 }
 
-/// Starts the processes of PHP.
+/// Starts the processes of php-fpm.
 fn start_pool(
     program: &Path,
     launch: &Launch,
@@ -99,7 +99,7 @@ fn start_pool(
     Ok((fpm, settings))
 }
 
-/// Debian names it after its version: the newest.
+/// Returns the newest php-fpm: Debian names the program after its version.
 fn fpm(tools: &Tools) -> Option<PathBuf> {
     if let Some(given) = tools.program("fpm", &["php-fpm"]) {
         return Some(given);
@@ -119,7 +119,7 @@ fn fpm(tools: &Tools) -> Option<PathBuf> {
 fn pool(own: &Path, launch: &Launch) -> (String, Vec<Setting>) {
     let place = own.display();
     let (manager, children) = match launch.tuning {
-        // Debian's www.conf.
+        // The values of Debian's www.conf.
         Tuning::AsSeed => ("pm = dynamic\npm.max_children = 5\npm.start_servers = 2\npm.min_spare_servers = 1\npm.max_spare_servers = 3".to_owned(), 5),
         Tuning::Fair => (format!("pm = static\npm.max_children = {}", launch.workers), launch.workers),
     };

@@ -1,4 +1,4 @@
-//! FrankenPHP: PHP in Caddy, one request at a time in each thread; with a worker script, or without.
+//! FrankenPHP: PHP in Caddy, one request at a time per thread, with or without a worker script.
 
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::place::{Place, free_port};
@@ -73,7 +73,8 @@ impl Runtime for FrankenPhp {
 }
 
 impl FrankenPhp {
-    /// It refuses as many threads as workers: one must be left for other scripts.
+    /// Returns the number of threads: FrankenPHP needs more threads than workers, because one must be left for other
+    /// scripts.
     fn threads(self, launch: &Launch) -> u32 {
         launch.workers + u32::from(self.0 == Mode::Worker)
     }

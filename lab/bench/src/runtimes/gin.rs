@@ -61,7 +61,7 @@ impl Runtime for Gin {
     fn start(&self, program: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
         let own = place.fresh(&launch.name)?;
         let port = free_port()?;
-        // The web user need not be allowed into the cache.
+        // A copy, because the web user may have no access to the cache.
         let copy = place.path().join("gin");
         if !copy.exists() {
             std::fs::copy(program, &copy).map_err(Problem::failed)?;
@@ -86,7 +86,7 @@ impl Runtime for Gin {
     }
 }
 
-/// Where the built program is kept between runs.
+/// Returns the folder in which the built program is kept between runs.
 fn cache() -> &'static Path {
     static CACHE: OnceLock<PathBuf> = OnceLock::new();
     CACHE.get_or_init(|| {
@@ -97,7 +97,7 @@ fn cache() -> &'static Path {
     })
 }
 
-/// The built program of this source: one that was built from another lacks scenarios.
+/// Returns the path of the program built from this source; a program from another source lacks scenarios.
 fn program() -> PathBuf {
     let digest = Sha256::digest([SOURCE, MODULE].concat());
     let digits: String = digest
@@ -108,7 +108,7 @@ fn program() -> PathBuf {
     cache().join(format!("gin-{digits}"))
 }
 
-/// Builds it with the machine's Go; fetches Gin from the Go module proxy if it is not there yet.
+/// Builds the program with the machine's Go; fetches Gin from the Go module proxy if it is missing.
 pub(crate) fn build(tools: &Tools) -> Result<PathBuf> {
     let go = tools
         .program("go", &["go"])

@@ -24,7 +24,7 @@ pub(super) const RESIDENT: Hearth = Hearth(Mode::Resident);
 pub(super) const ONE_AT_A_TIME: Hearth = Hearth(Mode::OneAtATime);
 pub(super) const CLASSIC: Hearth = Hearth(Mode::Classic);
 
-/// What PHP and Hearth want where they run as root.
+/// The options that PHP and Hearth need to run as root.
 const AS_ROOT: [&str; 3] = ["--allow-root", "--ini", "opcache.preload_user=root"];
 
 impl Runtime for Hearth {
@@ -77,7 +77,7 @@ impl Runtime for Hearth {
         let mut command = if place.may_run(program) {
             launch.command(program, place)?
         } else {
-            // In a home directory that the web user may not enter there is no other way.
+            // The program is below a home directory that the web user may not enter: only root can run it.
             words.extend(AS_ROOT.map(str::to_owned));
             launch.own_command(program, place)?
         };
@@ -137,7 +137,7 @@ fn listening(log: &str) -> Option<String> {
         .get(at + "listening on ".len()..)?
         .split_whitespace()
         .next()?;
-    // A line that is being written ends without its number.
+    // A line that is still being written may end without its port.
     let ends = log.get(at..)?.contains('\n');
     ends.then(|| url.trim_end_matches('/').to_owned())
 }

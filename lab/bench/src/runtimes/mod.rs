@@ -1,4 +1,4 @@
-//! The servers that a scenario runs on: how each is found, started privately, asked how it is, and ended.
+//! The servers that a scenario runs on: how each is found, started privately, configured, and ended.
 
 mod apache;
 mod epoll;
@@ -22,10 +22,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a server may take to answer its first request.
+/// The time that a server has to answer its first request.
 const START: Duration = Duration::from_secs(20);
 
-/// In which form an app is written for a runtime.
+/// The form in which an app is written for a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     /// A script that runs anew for each request.
@@ -42,35 +42,35 @@ pub(crate) enum Form {
     RoadRunner,
     /// A loop on `frankenphp_handle_request`.
     FrankenPhp,
-    /// No PHP: a program of its own.
+    /// A program without PHP.
     Native,
 }
 
-/// How many requests a runtime's process serves at a time, which decides how many processes are fair.
+/// How many requests a runtime's process serves at a time, which decides what number of processes is fair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// A process serves many at once: a request that waits for a database holds up no other.
+    /// Many requests at once: a request that waits for a database delays no other.
     Concurrent,
     /// One request at a time in each process or thread.
     OneAtATime,
 }
 
-/// A program that was found, or why not.
+/// A program that was found, or why it was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Here { version: String, path: PathBuf },
     Missing { why: String, how: String },
 }
 
-/// The command lines' `--with NAME=PATH`.
+/// The programs of the command line's `--with NAME=PATH`, and those found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
     pub(crate) given: BTreeMap<String, PathBuf>,
-    /// This program.
+    /// The path of this program.
     pub(crate) hearth: PathBuf,
-    /// Whether scenarios with queries ask SQLite, if that was said.
+    /// Whether scenarios with queries use SQLite, if the user decided that.
     pub(crate) on_sqlite: Option<bool>,
-    /// What was looked for already: to ask a program for its version takes a while.
+    /// The programs found so far: asking a program for its version takes a while.
     found: Arc<Mutex<BTreeMap<&'static str, Found>>>,
 }
 
@@ -84,14 +84,14 @@ impl Tools {
         }
     }
 
-    /// Whether that server is here.
+    /// Looks for that server.
     pub(crate) fn find(&self, runtime: &dyn Runtime) -> Found {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let look = || runtime.find(self);
         found.entry(runtime.id()).or_insert_with(look).clone()
     }
 
-    /// The path given for `name`, else the first of `names` in the usual directories.
+    /// Returns the path given for `name`, else the first of `names` in the usual directories.
     pub(crate) fn program(&self, name: &str, names: &[&str]) -> Option<PathBuf> {
         self.given
             .get(name)
@@ -100,7 +100,7 @@ impl Tools {
     }
 }
 
-/// A program in the PATH, or where Debian keeps servers.
+/// Returns the path of a program in PATH, or in the directories where Debian keeps servers.
 pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path).chain(
@@ -117,7 +117,7 @@ pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// The first line that a program prints about itself.
+/// Returns the first line that a program prints about its version.
 pub(crate) fn version_of(program: &Path, words: &[&str]) -> Option<String> {
     let output = std::process::Command::new(program)
         .args(words)
@@ -132,40 +132,40 @@ pub(crate) fn version_of(program: &Path, words: &[&str]) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// As the write-up ran it, or as its maintainers advise.
+/// The origin of a server's settings: the write-up, or the advice of its maintainers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tuning {
     Fair,
     AsSeed,
 }
 
-/// What a server is started for.
+/// The settings with which a server is started.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     /// The folder with the app, in the runtime's form; its script is `app.php`.
     pub(crate) app: PathBuf,
-    /// The script of a resident app, if it is not `app.php` in there.
+    /// The script of a resident app, if it is not `app.php` in that folder.
     pub(crate) script: Option<PathBuf>,
     /// Processes (or threads) for PHP.
     pub(crate) workers: u32,
-    /// The most connections that will come at a time.
+    /// The most concurrent connections of the load.
     pub(crate) connections: u32,
     pub(crate) tuning: Tuning,
-    /// Everything that is no file goes to `app.php`.
+    /// Whether requests for paths without a file go to `app.php`.
     pub(crate) front_controller: bool,
-    /// The server accepts TLS with this certificate and key, in one file.
+    /// File with the certificate and the key for TLS, if the server uses TLS.
     pub(crate) tls: Option<PathBuf>,
-    /// Answers are compressed for clients that ask for it.
+    /// Whether responses are compressed for clients that accept it.
     pub(crate) compress: bool,
     /// Settings of PHP, in a file that every runtime reads.
     pub(crate) ini: Vec<(String, String)>,
     pub(crate) environment: Vec<(String, String)>,
-    /// A name for its own files.
+    /// The name of the server's own folder.
     pub(crate) name: String,
 }
 
 impl Launch {
-    /// Writes the settings of PHP where `environment` makes every SAPI read them, after the machine's own.
+    /// Writes the settings of PHP into a folder that `environment` makes every SAPI read, after the machine's own.
     fn ini_directory(&self, place: &Place) -> Result<PathBuf> {
         let directory = place.fresh(&format!("{}-ini", self.name))?;
         let app = self.app.display().to_string();
@@ -177,12 +177,12 @@ impl Launch {
         Ok(directory)
     }
 
-    /// The command that starts `program`, with the app's environment.
+    /// Returns the command that starts `program`, with the app's environment.
     fn command(&self, program: &Path, place: &Place) -> Result<std::process::Command> {
         self.configured(place.command(program), place)
     }
 
-    /// As the user that this program runs as.
+    /// Returns the command that starts `program` as the user of this process.
     fn own_command(&self, program: &Path, place: &Place) -> Result<std::process::Command> {
         self.configured(place.own_command(program), place)
     }
@@ -199,20 +199,20 @@ impl Launch {
     }
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub(crate) struct Server {
     /// `http://127.0.0.1:PORT`.
     pub(crate) base: String,
     pub(crate) processes: Vec<(Role, Process)>,
-    /// Its configuration, as given or as read back.
+    /// The server's configuration, as given or as read back.
     pub(crate) settings: Vec<Setting>,
-    /// What counts its requests, if anything does.
+    /// The source of the server's count of requests, if it has one.
     pub(crate) counter: Option<Counter>,
 }
 
 impl Server {
-    /// Waits until the app answers, whatever it answers.
+    /// Waits until the app sends any response.
     pub(crate) fn await_answer(&mut self, entry: &str) -> Result<()> {
         let url = format!("{}{entry}", self.base);
         let (_, last) = self
@@ -222,7 +222,7 @@ impl Server {
         last.until(START, |_| probe::answers(&url).then_some(()))
     }
 
-    /// The first process that ended, in words.
+    /// Returns the first process that ended, as text.
     pub(crate) fn failure(&mut self) -> Option<String> {
         self.processes
             .iter_mut()
@@ -230,18 +230,18 @@ impl Server {
     }
 }
 
-/// What is known of a kind of server before one is looked for.
+/// The constant facts about a kind of server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
-    /// Its name on the command line and in results.
+    /// The server's name on the command line and in results.
     pub(crate) id: &'static str,
-    /// Its name in tables.
+    /// The server's name in tables.
     pub(crate) name: &'static str,
     pub(crate) form: Form,
     pub(crate) manner: Manner,
 }
 
-/// One kind of server.
+/// A kind of server.
 pub(crate) trait Runtime: Sync {
     fn about(&self) -> About;
     fn id(&self) -> &'static str {
@@ -256,11 +256,11 @@ pub(crate) trait Runtime: Sync {
     fn manner(&self) -> Manner {
         self.about().manner
     }
-    /// Not meant for serving a site: left out of all scenarios but the first.
+    /// Returns whether the server is not meant for production: it is left out of all scenarios but the first.
     fn is_for_development(&self) -> bool {
         false
     }
-    /// True if it closes each connection after its answer.
+    /// Returns whether the server closes each connection after its response.
     fn closes_connections(&self) -> bool {
         false
     }
@@ -273,7 +273,7 @@ pub(crate) trait Runtime: Sync {
         place: &Place,
     ) -> Result<Server>;
 
-    /// Where its app answers.
+    /// Returns the path of the app.
     fn entry(&self) -> &'static str {
         match self.form() {
             Form::Classic => "/app.php",
@@ -282,7 +282,7 @@ pub(crate) trait Runtime: Sync {
     }
 }
 
-/// All kinds, in the order of the tables.
+/// All kinds of servers, in the order of the tables.
 pub(crate) const ALL: &[&dyn Runtime] = &[
     &hearth::RESIDENT,
     &hearth::ONE_AT_A_TIME,
@@ -301,7 +301,7 @@ pub(crate) const ALL: &[&dyn Runtime] = &[
     &epoll::Epoll,
 ];
 
-/// The kind of that name.
+/// Returns the kind of that name.
 pub(crate) fn by_id(id: &str) -> Option<&'static dyn Runtime> {
     ALL.iter().copied().find(|runtime| runtime.id() == id)
 }

@@ -1,4 +1,4 @@
-//! PHP's built-in server: for development, without keep-alive; here so that its figure is seen once.
+//! PHP's built-in server: for development, without keep-alive; included so that its figure is shown once.
 
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::place::{Place, free_port};

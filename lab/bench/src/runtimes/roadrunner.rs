@@ -1,4 +1,4 @@
-//! RoadRunner: a Go server before PHP workers that it talks to over pipes.
+//! RoadRunner: a Go server that passes requests to PHP workers over pipes.
 
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::place::{Place, free_port};

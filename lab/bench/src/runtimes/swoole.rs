@@ -7,12 +7,12 @@ use crate::process::Process;
 use report::Role;
 use std::path::{Path, PathBuf};
 
-/// What a process does with the connections that it accepts.
+/// The part of Swoole that accepts connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Each worker accepts.
+    /// Each worker.
     Base,
-    /// Threads of a master process accept and pass requests on: what the write-ups of 2019 ran.
+    /// Threads of a master process, which pass requests on: the mode of the write-ups of 2019.
     Process,
 }
 
@@ -92,7 +92,7 @@ impl Runtime for Swoole {
     }
 }
 
-/// The extension's file, if it is not in php.ini.
+/// Returns the extension's file, if it is not in php.ini.
 fn extension(tools: &Tools) -> Option<&PathBuf> {
     tools.given.get("swoole")
 }

@@ -8,7 +8,7 @@ use report::Role;
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 
-/// Alone, or under the framework.
+/// Workerman alone, or under the framework webman.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Workerman,
@@ -114,7 +114,7 @@ impl Runtime for Workerman {
     }
 }
 
-/// The version that Composer installed.
+/// Returns the version that Composer installed.
 fn installed(directory: &Path, package: &str) -> Option<String> {
     let text = std::fs::read(directory.join("vendor/composer/installed.json")).ok()?;
     let json: serde_json::Value = serde_json::from_slice(&text).ok()?;
@@ -123,7 +123,7 @@ fn installed(directory: &Path, package: &str) -> Option<String> {
     one["version"].as_str().map(str::to_owned)
 }
 
-/// A copy of the user's project with the scenario as its only route. Its `vendor` is linked, not copied.
+/// Copies the user's project, with the scenario as its only route; links `vendor` instead of copying it.
 fn webman_project(
     project: &Path,
     own: &Path,
@@ -163,8 +163,8 @@ fn webman_project(
     Ok(copy.join("start.php"))
 }
 
-/// webman's configuration with another address and number of processes, `'listen' => …,` and `'count' => …,` of its first entry, and
-/// without the process that looks for changed files, as `start -d` has it.
+/// Returns webman's configuration with another address and number of processes (`'listen' => …,` and `'count' => …,` of
+/// its first entry), and without the process that looks for changed files, as under `start -d`.
 fn listen_on(text: &str, port: u16, workers: u32) -> String {
     let mut seen = [false; 4];
     let keys = [

@@ -1,4 +1,4 @@
-//! The servers of an experiment, how each is configured, and the loads that it gets.
+//! The arms of an experiment: servers, their configuration, and their loads.
 
 use super::Around;
 use crate::apps::Content;
@@ -8,14 +8,14 @@ use report::{CellKey, Column};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What requests spend their time on, which decides how many processes are fair for servers that block.
+/// The work of a request, which decides what number of processes is fair for servers that block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Computing only.
     Computes,
     /// Short queries.
     Queries,
-    /// Queries that take their time.
+    /// Slow queries.
     Waits,
 }
 
@@ -23,16 +23,16 @@ pub(crate) enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proxy {
     pub(crate) access_log: bool,
-    /// nginx keeps its connections to the server.
+    /// Whether nginx keeps its connections to the server.
     pub(crate) keep_alive: bool,
 }
 
-/// One server of an experiment, and the loads that it gets.
+/// One server of an experiment, and its loads.
 #[derive(Clone)]
 pub(crate) struct Arm {
     pub(crate) runtime: &'static dyn Runtime,
     pub(crate) variant: String,
-    /// The variant that it is compared with, if that is not the first.
+    /// The variant that this one is compared with, if that is not the first.
     pub(crate) against: Option<String>,
     pub(crate) column: Column,
     pub(crate) x: Option<f64>,
@@ -44,22 +44,22 @@ pub(crate) struct Arm {
     pub(crate) front_controller: bool,
     pub(crate) proxy: Option<Proxy>,
     pub(crate) tls: bool,
-    /// The server compresses, and the load says that it takes that.
+    /// Whether the server compresses, and the load accepts that.
     pub(crate) compress: bool,
-    /// Its queries take their time.
+    /// Whether its queries are slow.
     pub(crate) waits: bool,
-    /// How many connections the database admits. `None` is the number that it was started with.
+    /// How many connections the database admits; `None` is the number that it was started with.
     pub(crate) admitted: Option<u32>,
-    /// Words of the pool's experiment.
+    /// Arguments of the pool's experiment.
     pub(crate) pool: Vec<String>,
-    /// A document root of the user's own, in place of the content.
+    /// The document root of the user's own site, in place of the content.
     pub(crate) site: Option<PathBuf>,
-    /// That site's resident script.
+    /// The resident script of that site.
     pub(crate) script: Option<PathBuf>,
     /// Why this runtime cannot take part.
     pub(crate) impossible: Option<String>,
     pub(crate) loads: Vec<Shape>,
-    /// A claim or a piece of advice rests on its figures: it is measured more often than others.
+    /// Whether a claim or advice rests on its figures: then it is measured more often than others.
     pub(crate) decides: bool,
 }
 
@@ -68,39 +68,39 @@ pub(crate) struct Arm {
 pub(crate) enum Requests {
     /// A file of lines of `[WEIGHT] [METHOD] PATH [BODY|@FILE|chunked:BODY]`.
     Mix(PathBuf),
-    /// The same lines.
+    /// The same lines, in memory.
     Lines(Arc<str>),
     /// An access log, by frequency.
     AccessLog(PathBuf),
 }
 
-/// How a load is made.
+/// The shape of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shape {
-    /// Added to the arm's variant.
+    /// The text that is added to the arm's variant.
     pub(crate) variant: String,
     pub(crate) x: Option<f64>,
     pub(crate) connections: u32,
     pub(crate) keep_alive: bool,
-    /// Instead of the run's own length.
+    /// The amount of the load, if it differs from the run's.
     pub(crate) amount: Option<Amount>,
-    /// As ab speaks.
+    /// Whether the load uses HTTP/1.0, as ab does.
     pub(crate) http_1_0: bool,
-    /// After how many requests a connection is closed.
+    /// The number of requests after which a connection is closed.
     pub(crate) per_connection: Option<u32>,
-    /// How many requests are sent at once on each connection.
+    /// The number of requests that are sent at once on each connection.
     pub(crate) pipeline: Option<u32>,
     pub(crate) headers: Vec<String>,
-    /// Lengths of files in `{directory}` of the lines, each named by its length.
+    /// Lengths of the files in `{directory}` of the lines, each named by its length.
     pub(crate) bodies: Vec<usize>,
     /// Requests from a list instead of the scenario's one.
     pub(crate) requests: Option<Requests>,
-    /// Requests come at this share of what the arm's first load reached, however long answers take.
+    /// The share of the first load's rate at which requests are sent, in an open loop.
     pub(crate) share_of_highest: Option<f64>,
 }
 
 impl Shape {
-    /// Kept connections, for as long as the run measures.
+    /// Returns a load on kept connections, for as long as the run measures.
     pub(crate) fn kept(connections: u32) -> Self {
         Self {
             variant: String::new(),
@@ -120,7 +120,7 @@ impl Shape {
 }
 
 impl Arm {
-    /// As its maintainers would run it for that work.
+    /// Returns the arm as the server's maintainers would run it for that work.
     pub(crate) fn fair(
         runtime: &'static dyn Runtime,
         work: Work,
@@ -156,7 +156,7 @@ impl Arm {
         }
     }
 
-    /// What tells its cell under that load from the others of its scenario.
+    /// Returns what distinguishes the cell of that load from the others of its scenario.
     pub(crate) fn key(&self, load: &Shape) -> CellKey {
         let variants = [self.variant.as_str(), load.variant.as_str()];
         CellKey {
@@ -180,7 +180,7 @@ impl Arm {
         }
     }
 
-    /// The most connections that any of its loads opens.
+    /// Returns the most connections that any of its loads opens.
     pub(crate) fn connections(&self) -> u32 {
         self.loads
             .iter()
@@ -190,7 +190,8 @@ impl Arm {
     }
 }
 
-/// One process per processor where it serves many at a time or only computes; more where each waits for its queries.
+/// Returns one process per processor if a process serves many requests at a time; more for those that block: twice as
+/// many to compute, and at least four times as many to wait for queries.
 fn fair_workers(manner: Manner, work: Work, around: &Around<'_>) -> u32 {
     match (manner, work) {
         (Manner::Concurrent, _) => around.processors,
@@ -200,7 +201,8 @@ fn fair_workers(manner: Manner, work: Work, around: &Around<'_>) -> u32 {
     }
 }
 
-/// Connections to the database in all are as many for those that share them as for those that have one in each process.
+/// Returns the connections of one process's pool: in all, servers that share connections have as many as those with one
+/// per process.
 fn pool_size(manner: Manner, work: Work, around: &Around<'_>) -> u32 {
     match (manner, work) {
         (Manner::OneAtATime, _) => 1,
@@ -209,7 +211,7 @@ fn pool_size(manner: Manner, work: Work, around: &Around<'_>) -> u32 {
     }
 }
 
-/// PHP's settings, the same for every runtime: opcache on everywhere, the rest as packaged.
+/// Returns PHP's settings, the same for every runtime: opcache on everywhere, the rest as packaged.
 pub(crate) fn ini() -> Vec<(String, String)> {
     [
         ("opcache.enable", "1"),
@@ -223,7 +225,7 @@ pub(crate) fn ini() -> Vec<(String, String)> {
     .into()
 }
 
-/// A fair arm of each runtime that a site can be served with.
+/// Returns a fair arm of each runtime that can serve a site in production.
 pub(crate) fn fair_arms(around: &Around<'_>, work: Work, content: &Content) -> Vec<Arm> {
     let serious = around
         .runtimes

@@ -1,6 +1,6 @@
-//! What is measured: each experiment, with the app that it takes and the servers and loads that it compares.
+//! The experiments: each with its app, and the servers and loads that it compares.
 
-/// The code of a scenario's app.
+/// Includes the code of a scenario's app.
 macro_rules! code {
     ($name:literal) => {
         include_str!(concat!(
@@ -26,41 +26,41 @@ use crate::problem::Result;
 use crate::runtimes::Runtime;
 pub(crate) use arm::{Arm, Proxy, Requests, Shape, Work, fair_arms};
 
-/// The variant that is the same once more: what it differs by is noise.
+/// The variant that repeats another: their difference is noise.
 pub(crate) const AGAIN: &str = "again";
 
 /// An experiment.
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// What its figures say.
+    /// What the scenario's figures show.
     pub(crate) shows: &'static str,
-    /// File name of the write-up it repeats.
+    /// File name of the write-up that the scenario repeats.
     pub(crate) seed: Option<&'static str>,
-    /// What `x` of its cells counts, if it is a sweep.
+    /// The quantity that `x` of its cells counts, if the scenario is a sweep.
     pub(crate) axis: Option<&'static str>,
     pub(crate) database: Option<Kind>,
-    /// Its app has paths of its own and decides them itself; requests come from a list.
+    /// Whether the app routes paths itself; then requests come from a list.
     pub(crate) has_paths: bool,
-    /// What else a server has to answer rightly, asked at `http://127.0.0.1:PORT`.
+    /// Further checks of a server, at `http://127.0.0.1:PORT`.
     pub(crate) rules: Option<fn(&str) -> Result<()>>,
-    /// The body that every runtime has to send, where it is known before.
+    /// The body that every runtime must send, if it is known before.
     pub(crate) body: Option<&'static str>,
-    /// What is added to the URL that is checked, so that all servers send the same.
+    /// The part added to the URL that is checked, so that all servers send the same.
     pub(crate) check: &'static str,
-    /// What is added to the URL that is measured.
+    /// The part added to the URL that is measured.
     pub(crate) query: &'static str,
-    /// Answers differ from each other in length.
+    /// Whether responses differ from each other in length.
     pub(crate) varies: bool,
-    /// It compares ways of running a server: of two kinds that differ in nothing it looks at, one is enough.
+    /// Whether the scenario compares ways of running a server: then one of two similar kinds of servers is enough.
     pub(crate) one_of_each: bool,
-    /// The shortest measurement that says something about it.
+    /// The shortest measurement, in seconds, whose figures mean something.
     pub(crate) least_seconds: f64,
     pub(crate) arms: fn(&Around) -> Vec<Arm>,
 }
 
 impl Scenario {
-    /// What most scenarios have in common.
+    /// The defaults of a scenario.
     const NEW: Self = Self {
         name: "",
         title: "",
@@ -80,14 +80,14 @@ impl Scenario {
     };
 }
 
-/// Kinds of servers that such an experiment leaves out, each where the other is here.
+/// Kinds of servers that such an experiment leaves out, each if the other kind is installed.
 const TWINS: [(&str, &str); 3] = [
     ("hearth-one", "hearth"),
     ("swoole-process", "swoole-base"),
     ("workerman", "webman"),
 ];
 
-/// Leaves out what differs from another server that is here in nothing that the experiment looks at.
+/// Leaves out each server whose twin is installed.
 pub(crate) fn without_twins(arms: Vec<Arm>, is_here: impl Fn(&str) -> bool) -> Vec<Arm> {
     let is_twin = |arm: &Arm| {
         let mut twins = TWINS.iter();
@@ -96,17 +96,17 @@ pub(crate) fn without_twins(arms: Vec<Arm>, is_here: impl Fn(&str) -> bool) -> V
     arms.into_iter().filter(|arm| !is_twin(arm)).collect()
 }
 
-/// What the arms of a scenario depend on.
+/// The inputs of a scenario's arms.
 pub(crate) struct Around<'a> {
-    /// Those that were asked for, found or not.
+    /// The requested kinds of servers, found or not.
     pub(crate) runtimes: &'a [&'static dyn Runtime],
-    /// Processors of the servers.
+    /// The number of processors of the servers.
     pub(crate) processors: u32,
-    /// Connections of a load, unless the scenario says otherwise.
+    /// Connections of a load, unless the scenario specifies others.
     pub(crate) connections: u32,
 }
 
-/// All experiments, in the order in which they run.
+/// Returns all experiments, in the order in which they run.
 pub(crate) fn all() -> Vec<&'static Scenario> {
     [
         swoole_tests::ALL,
@@ -121,7 +121,7 @@ pub(crate) fn all() -> Vec<&'static Scenario> {
     .collect()
 }
 
-/// The experiments of those names; a name may be the beginning of several with `*` at its end.
+/// Returns the experiments of those names; a name with `*` at its end stands for all that begin with it.
 pub(crate) fn named(names: &[String]) -> std::result::Result<Vec<&'static Scenario>, String> {
     if names.is_empty() {
         return Ok(all());

@@ -34,7 +34,7 @@ pub(super) const ALL: &[Scenario] = &[Scenario {
     ..Scenario::NEW
 }];
 
-/// A variant: its name, connections of its load, and parameters.
+/// A variant: its name, the connections of its load, and its parameters.
 type Group = (String, u32, Vec<String>);
 
 const ONE: &str = "--scenario.query_per_request=10 --scenario.cpu_load_per_request_min_sec=0 --scenario.cpu_load_per_request_max_sec=0";
@@ -44,7 +44,7 @@ const THREE: &str = "--scenario.query_per_request=1 --scenario.cpu_load_per_requ
                      --connection.min_delay_sec=0.1 --connection.max_delay_sec=0.1 \
                      --connection.min_query_duration_sec=0.001 --connection.max_query_duration_sec=0.001";
 
-/// The write-up's; the second computes, so it has a connection for each processor.
+/// Returns the write-up's groups; the second computes, so its load has a connection for each processor.
 fn groups(around: &Around<'_>) -> Vec<Group> {
     let group = |name: &str, connections: u32, common: &str, own: &str| -> Group {
         let words = format!("{common} {own} --pool.size=64")
@@ -78,7 +78,7 @@ fn groups(around: &Around<'_>) -> Vec<Group> {
     ]
 }
 
-/// What MySQL and MariaDB admit if nothing else is said: 64 requests at a time open up to 640 connections.
+/// The default `max_connections` of MySQL and MariaDB: 64 concurrent requests open up to 640 connections.
 const ADMITTED: u32 = 151;
 
 fn on_a_database_as_it_comes(arm: Arm) -> Arm {
@@ -89,7 +89,7 @@ fn on_a_database_as_it_comes(arm: Arm) -> Arm {
     }
 }
 
-/// Parameters that were given by hand: one experiment, without and with the pool.
+/// Returns the arms for the user's parameters: one experiment, without and with the pool.
 pub(crate) fn given(around: &Around<'_>, words: &[String]) -> Vec<Arm> {
     let with = |enabled: &str| -> Group {
         let mut all = words.to_vec();
@@ -141,7 +141,7 @@ fn content(code: &'static str) -> Content {
     }
 }
 
-/// Why there is no pool to be measured on it.
+/// Returns why a runtime has no pool to be measured.
 fn impossible(runtime: &dyn Runtime) -> Option<String> {
     let why = match (runtime.id(), runtime.manner()) {
         ("hearth" | "swoole-base" | "swoole-process", _) => return None,

@@ -1,13 +1,13 @@
-//! Preloading: nothing, everything, what one page uses, or what the traffic uses.
+//! Preloading: nothing, all classes, those of one page, or those of the traffic.
 
 use super::{Arm, Around, Requests, Scenario, Shape, Work, fair_arms};
 use crate::apps::Content;
 use crate::runtimes::Form;
 use std::ops::RangeInclusive;
 
-/// Classes that there are.
+/// The number of classes of the app.
 const CLASSES: u32 = 400;
-/// Those that each page uses: six of eleven requests are for the first, three for the second, two for the third.
+/// The classes of each page: six of eleven requests are for the first, three for the second, two for the third.
 const PAGES: [RangeInclusive<u32>; 3] = [1..=100, 51..=150, 201..=240];
 const PAGE: &str = "/?page=1";
 const REQUESTS: &str = "6 /?page=1\n3 /?page=2\n2 /?page=3";
@@ -25,7 +25,7 @@ pub(super) const ALL: &[Scenario] = &[Scenario {
     ..Scenario::NEW
 }];
 
-/// Each strategy and the classes on its list.
+/// Returns each strategy and the classes on its list.
 fn lists() -> [(&'static str, Vec<u32>); 4] {
     let mut of_traffic: Vec<u32> = PAGES.into_iter().flatten().collect();
     of_traffic.sort_unstable();

@@ -272,7 +272,7 @@ fn real_app_arms(
     no_go(fair_arms(around, work, &content))
 }
 
-/// Those whose rate on one connection shows what waiting for each other costs.
+/// The servers whose rate on one connection shows the cost of connections that wait for each other.
 const ONE_CONNECTION: [&str; 3] = ["hearth", "workerman", "webman"];
 
 fn also_on_one_connection(arm: &mut Arm) {
@@ -287,7 +287,7 @@ fn also_on_one_connection(arm: &mut Arm) {
 /// The servers of the write-ups, and Hearth.
 const OF_SEED: [&str; 3] = ["hearth", "apache", "swoole-process"];
 
-/// Beside the fair ones, the write-up's servers under its own load, ab with 10,000 requests on `connections`, Apache as it comes.
+/// Adds the write-up's servers under its own load, ab with 10,000 requests on `connections`, with Apache as packaged.
 fn with_seed(mut arms: Vec<Arm>, connections: &[u32]) -> Vec<Arm> {
     let of_seed = arms
         .iter()
@@ -303,7 +303,7 @@ fn with_seed(mut arms: Vec<Arm>, connections: &[u32]) -> Vec<Arm> {
     arms
 }
 
-/// `ab -k -n 10000 -c C`, ended after 8 seconds where starvation makes it last.
+/// Returns the load of `ab -k -n 10000 -c C`, ended after 8 seconds if starvation delays it.
 fn as_ab(connections: u32) -> Shape {
     Shape {
         amount: Some(Amount::Requests(10_000, 8.0)),

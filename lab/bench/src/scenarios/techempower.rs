@@ -73,7 +73,8 @@ pub(super) const ALL: &[Scenario] = &[
     },
 ];
 
-/// Rows above those that are drawn and changed while it is measured are checked: they stay as they are.
+/// Returns a scenario on the table `world`. Its check reads rows above those that are drawn and changed while measuring:
+/// they never change.
 const fn world(
     name: &'static str,
     title: &'static str,
@@ -113,7 +114,7 @@ fn world_arms(around: &Around<'_>, which: &str) -> Vec<Arm> {
     fair_arms(around, Work::Queries, &content)
 }
 
-/// Gin's program has only some of the scenarios.
+/// Excludes Gin, whose program has only some of the scenarios.
 pub(super) fn no_go(mut arms: Vec<Arm>) -> Vec<Arm> {
     for arm in arms.iter_mut().filter(|arm| arm.runtime.id() == "gin") {
         arm.impossible = Some("bench/runtimes/gin has no such handler".to_owned());

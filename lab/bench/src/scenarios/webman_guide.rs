@@ -1,4 +1,5 @@
-//! What webman's guide to load testing advises, each as an experiment: keep-alive, the number of processes, the ORM, nginx in front, TLS, gzip.
+//! The advice of webman's guide to load testing, each as an experiment: keep-alive, the number of processes, the ORM,
+//! nginx in front, TLS, gzip.
 
 use super::techempower::no_go;
 use super::{Arm, Around, Proxy, Scenario, Shape, Work, fair_arms};
@@ -9,7 +10,7 @@ use crate::runtimes::Manner;
 use report::Column;
 
 const GUIDE: Option<&str> = Some("webman-load-testing.txt");
-/// Where Debian has it.
+/// The file of Debian's package php-illuminate-database.
 const ILLUMINATE: &str = "/usr/share/php/Illuminate/Database/autoload.php";
 /// Worker counts of a sweep: the fit needs six or more.
 const COUNTS: [u32; 6] = [1, 2, 3, 4, 6, 8];
@@ -114,7 +115,7 @@ fn content(scenario: &str, code: &'static str) -> Content {
     }
 }
 
-/// Each server under both loads; one that closes its connections anyway is left out.
+/// Returns each server under both loads, with and without kept connections.
 fn on_and_off(mut arms: Vec<Arm>) -> Vec<Arm> {
     for arm in &mut arms {
         let kept = Shape {
@@ -131,7 +132,7 @@ fn on_and_off(mut arms: Vec<Arm>) -> Vec<Arm> {
     arms
 }
 
-/// More connections than the 150 processes that Apache has as it comes, and a process for each.
+/// More connections than the 150 processes that Apache has as packaged; the fair arm has a process for each.
 const STARVING: u32 = 300;
 
 fn keepalive(around: &Around<'_>) -> Vec<Arm> {
@@ -163,7 +164,8 @@ fn keepalive(around: &Around<'_>) -> Vec<Arm> {
     arms
 }
 
-/// Each server as fast as it can, and then at shares of that rate: where all connections are busy, latency only says how many there are.
+/// Returns each server at its highest rate, and then at shares of that rate: while all connections are busy, latency only
+/// shows their number.
 fn latency(around: &Around<'_>) -> Vec<Arm> {
     let mut arms = fair_arms(around, Work::Computes, &content("basic", code!("basic")));
     for arm in &mut arms {
@@ -178,7 +180,7 @@ fn latency(around: &Around<'_>) -> Vec<Arm> {
     arms
 }
 
-/// Servers whose number of processes is theirs to choose: one per request, with a queue before them.
+/// Returns the servers with a configurable number of processes: one request per process, with a queue before them.
 fn worker_sweep(around: &Around<'_>) -> Vec<Arm> {
     let waiting = Content {
         constants: vec![("WAIT", "0.005".to_owned())],
@@ -273,7 +275,7 @@ fn nginx_proxy(around: &Around<'_>) -> Vec<Arm> {
     arms
 }
 
-/// Those that end TLS themselves here.
+/// The servers that terminate TLS themselves here.
 const TLS: [&str; 2] = ["apache", "fpm"];
 
 fn tls(around: &Around<'_>) -> Vec<Arm> {

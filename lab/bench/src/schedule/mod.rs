@@ -1,5 +1,5 @@
-//! How the time of a run is divided: how often and for how long each scenario is measured. It is decided anew before each of them, by
-//! the time that is left and by what servers have cost so far beside their measurements.
+//! The division of a run's time: how often and for how long each scenario is measured. It is decided anew before each
+//! scenario, from the time that is left and the cost of servers so far beside their measurements.
 
 mod pace;
 
@@ -8,15 +8,16 @@ pub(crate) use pace::{Cost, Pace};
 use report::Effort;
 use std::time::{Duration, Instant};
 
-/// What a server is taken to cost beside its measurements, until some have been started: start, check, warm-up, stop.
+/// The assumed seconds that a server costs beside its measurements, until some have been started: start, check, warm-up,
+/// stop.
 const OVERHEAD: f64 = 0.6;
-/// Servers that the first guess counts for.
+/// The number of servers that this first guess counts for.
 const GUESSED: f64 = 4.0;
 
 /// Rounds of `--full`.
 pub(crate) const ROUNDS_FULL: u32 = 6;
 
-/// How thoroughly a run measures, as it was asked for.
+/// How thoroughly a run measures, as the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wanted {
     pub(crate) effort: Effort,
@@ -25,22 +26,22 @@ pub(crate) struct Wanted {
     pub(crate) budget: Option<Duration>,
 }
 
-/// Until when measurements of a scenario may begin; without a time there is no end.
+/// The times until which measurements of a scenario may begin; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Deadline {
-    /// Its first round: each server is measured once before any is measured twice.
+    /// The limit of the first round: each server is measured once before any is measured twice.
     pub(crate) first_round: Option<Instant>,
-    /// Its further rounds.
+    /// The limit of further rounds.
     pub(crate) further: Option<Instant>,
 }
 
-/// The time of a run.
+/// The time of a run: its budget, and the costs of its scenarios.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     wanted: Wanted,
     began: Instant,
     costs: Vec<Cost>,
-    /// Servers started so far, and what they cost beside their measurements.
+    /// Servers started so far, and the seconds that they cost beside their measurements.
     turns: f64,
     overhead: f64,
 }
@@ -56,7 +57,7 @@ impl Schedule {
         }
     }
 
-    /// A server was measured for some seconds, and took `took` from its start to its end.
+    /// Learns from a server that was measured for `measured` seconds and took `took` from its start to its end.
     pub(crate) fn learn(&mut self, took: Duration, measured: f64) {
         self.turns += 1.0;
         self.overhead += (took.as_secs_f64() - measured).max(0.0);
@@ -66,14 +67,14 @@ impl Schedule {
         self.overhead / self.turns
     }
 
-    /// Seconds that are left of the budget.
+    /// Returns the seconds that are left of the budget.
     fn budget_left(&self, now: Instant) -> Option<f64> {
         let budget = self.wanted.budget?;
         let gone = now.saturating_duration_since(self.began);
         Some(budget.saturating_sub(gone).as_secs_f64())
     }
 
-    /// How the scenario of that place is measured, and those after it if nothing changes.
+    /// Returns how the scenario at place `at` is measured, and those after it if nothing changes.
     pub(crate) fn pace(&self, at: usize, now: Instant) -> Pace {
         let costs = self.costs.get(at..).unwrap_or_default();
         let pace = match (self.wanted.effort, self.budget_left(now)) {
@@ -93,7 +94,7 @@ impl Schedule {
         }
     }
 
-    /// Seconds that each of the scenarios from that one on is going to take.
+    /// Returns the expected seconds of each scenario from place `at` on.
     fn expected(&self, at: usize, now: Instant) -> Vec<f64> {
         let pace = self.pace(at, now);
         let costs = self.costs.get(at..).unwrap_or_default();
@@ -101,7 +102,8 @@ impl Schedule {
         costs.iter().map(one).collect()
     }
 
-    /// Until when that scenario may measure, if it begins now: its further rounds for a part of what is left that is as large as its cost.
+    /// Returns until when that scenario may measure, if it begins now: its further rounds get a part of the time left in
+    /// proportion to its cost.
     pub(crate) fn deadline(&self, at: usize, now: Instant) -> Deadline {
         let Some(left) = self.budget_left(now) else {
             return Deadline::default();
@@ -115,7 +117,8 @@ impl Schedule {
         }
     }
 
-    /// Seconds that the run is going to take from now on, if `turns` of that scenario's at this pace are still to come.
+    /// Returns the expected seconds until the end of the run, if `turns` turns of that scenario at this pace are still to
+    /// come.
     pub(crate) fn left(&self, at: usize, turns: u32, pace: Pace, now: Instant) -> f64 {
         let own = self.costs.get(at).copied().unwrap_or_default();
         let later: f64 = self.expected(at + 1, now).iter().sum();
@@ -123,13 +126,13 @@ impl Schedule {
         self.budget_left(now).map_or(all, |left| all.min(left))
     }
 
-    /// Seconds that the whole run is going to take from now on.
+    /// Returns the expected seconds of the whole run from now on.
     pub(crate) fn left_of_all(&self, now: Instant) -> f64 {
         let all: f64 = self.expected(0, now).iter().sum();
         self.budget_left(now).map_or(all, |left| all.min(left))
     }
 
-    /// Servers that are going to be started by the scenarios from that one on.
+    /// Returns the number of servers that the scenarios from place `at` on will start.
     pub(crate) fn turns(&self, at: usize, now: Instant) -> u32 {
         let pace = self.pace(at, now);
         let costs = self.costs.get(at..).unwrap_or_default();

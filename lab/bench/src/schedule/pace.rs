@@ -1,17 +1,18 @@
-//! What measuring a scenario costs, and how often and for how long it is measured.
+//! The cost of measuring a scenario, and how often and for how long it is measured.
 
 use crate::load::Amount;
 use crate::scenarios::{Arm, Scenario};
 use report::Effort;
 
-/// Part of the time that is planned; the rest is for what takes longer.
+/// The part of the time that is planned; the rest is a reserve.
 const PLANNED: f64 = 0.95;
-/// The shortest measurement that is worth a round.
+/// The shortest measurement, in seconds, that is worth a round.
 pub(super) const LEAST: f64 = 0.25;
 pub(super) const MOST: f64 = 10.0;
 const MOST_QUICK: f64 = 0.5;
-/// Rounds of the servers that claims and advice rest on, and of the others: the first that leave time enough for each measurement.
-/// Six repeats have an interval that assumes nothing, two have one that says hardly anything: what decides has its repeats first.
+/// Rounds of the servers that claims and advice rest on, and of the others: the first pair that leaves enough time for
+/// each measurement. Six repeats have an interval without assumptions, two have one that says hardly anything: servers
+/// that decide get their repeats first.
 const ROUNDS: [(u32, u32); 9] = [
     (6, 6),
     (6, 3),
@@ -24,17 +25,17 @@ const ROUNDS: [(u32, u32); 9] = [
     (1, 1),
 ];
 const ROUNDS_QUICK: [(u32, u32); 5] = [(3, 3), (3, 2), (3, 1), (2, 1), (1, 1)];
-/// Loads of their own length that take longer than this many seconds have three rounds at most: what they show (connections that wait for
-/// seconds) needs no more.
+/// Loads with a length of their own of more than this many seconds have three rounds at most: they show connections that
+/// wait for seconds, which needs no more.
 const LONG: f64 = 5.0;
 const ROUNDS_LONG: u32 = 3;
 
-/// Which rounds a server takes part in.
+/// The rounds that a server takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Claims or advice rest on it.
+    /// Claims or advice rest on the server.
     Decides,
-    /// They do, and its loads take long.
+    /// Claims or advice rest on the server, and its loads take long.
     Long,
     Other,
 }
@@ -49,14 +50,14 @@ impl Kind {
     }
 }
 
-/// What a round of some servers costs.
+/// The cost of a round of some servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Part {
     /// Servers that are started.
     pub(super) turns: f64,
-    /// Seconds of loads that have a length of their own.
+    /// Seconds of loads with a length of their own.
     pub(super) fixed: f64,
-    /// Loads that are measured for as long as the run says.
+    /// Loads that are measured for as long as the run decides.
     pub(super) timed: f64,
 }
 
@@ -68,7 +69,7 @@ impl Part {
         };
         for load in &arm.loads {
             match load.amount {
-                // The others are done long before.
+                // The other servers complete the requests long before.
                 Some(Amount::Requests(_, most)) if arm.runtime.id() == "apache" => {
                     part.fixed += most;
                 }
@@ -91,13 +92,13 @@ impl Part {
     }
 }
 
-/// What a round of a scenario costs.
+/// The cost of a round of a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cost {
     pub(super) decides: Part,
     pub(super) long: Part,
     pub(super) others: Part,
-    /// The shortest measurement that says something about it.
+    /// The shortest measurement, in seconds, whose figures mean something.
     pub(super) least: f64,
 }
 
@@ -124,13 +125,13 @@ impl Cost {
         of(pace.decides, self.decides) + of(pace.long(), self.long) + of(pace.others, self.others)
     }
 
-    /// Servers that are started at that pace.
+    /// Returns the number of servers that are started at that pace.
     pub(super) fn turns(self, pace: Pace) -> f64 {
         let of = |rounds: u32, part: Part| f64::from(rounds) * part.turns;
         of(pace.decides, self.decides) + of(pace.long(), self.long) + of(pace.others, self.others)
     }
 
-    /// A server of it, once.
+    /// Returns the seconds of one turn of one server.
     pub(super) fn one(self, seconds: f64, overhead: f64) -> f64 {
         let once = Pace {
             decides: 1,
@@ -146,7 +147,7 @@ impl Cost {
 pub(crate) struct Pace {
     /// Rounds of the servers that claims and advice rest on.
     pub(super) decides: u32,
-    /// Rounds of the others.
+    /// Rounds of the other servers.
     pub(super) others: u32,
     pub(crate) seconds: f64,
 }
@@ -156,7 +157,7 @@ impl Pace {
         self.decides.min(ROUNDS_LONG)
     }
 
-    /// Rounds of that server.
+    /// Returns the rounds of that server.
     pub(crate) fn rounds(self, arm: &Arm) -> u32 {
         match Kind::of(arm) {
             Kind::Decides => self.decides,
@@ -165,12 +166,12 @@ impl Pace {
         }
     }
 
-    /// Rounds of any.
+    /// Returns the rounds of the servers that have the most.
     pub(crate) fn most(self) -> u32 {
         self.decides.max(self.others)
     }
 
-    /// The pace at which scenarios of these costs fit into the seconds that are left.
+    /// Returns the pace at which scenarios of these costs fit into the seconds that are left.
     pub(super) fn fitting(costs: &[Cost], left: f64, overhead: f64, effort: Effort) -> Self {
         let (most, all): (f64, &[(u32, u32)]) = match effort {
             Effort::Quick => (MOST_QUICK, &ROUNDS_QUICK),
@@ -189,7 +190,7 @@ impl Pace {
         let rounds = rounds.find(|rounds| fits(pace(*rounds, LEAST)));
         let rounds = rounds.unwrap_or((1, 1));
         let (mut low, mut high) = (LEAST, most);
-        // Longer measurements take longer: the longest that fit are found by halving.
+        // The longest measurements that fit, found by bisection.
         for _ in 0..20 {
             let middle = f64::midpoint(low, high);
             if fits(pace(rounds, middle)) {

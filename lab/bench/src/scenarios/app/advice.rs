@@ -1,4 +1,4 @@
-//! What was learned from a site's figures: each change as a pair of cells.
+//! Advice from a site's figures: each change as a pair of cells.
 
 use super::changes::{CLOSED, changes_of, preload_variant, variable_variant};
 use super::{NAME, Site};
@@ -6,7 +6,7 @@ use crate::lists::STRATEGIES;
 use report::{Advice, Cell};
 
 impl Site {
-    /// What was learned: pairs of cells that both have figures.
+    /// Returns the advice: pairs of cells that both have figures.
     pub(crate) fn advice(&self, cells: &[Cell]) -> Vec<Advice> {
         let measured = |(runtime, variant): &(&str, String)| {
             cells.iter().find(|cell| {
@@ -28,7 +28,7 @@ impl Site {
         changes.filter_map(learned).collect()
     }
 
-    /// What the app itself switches.
+    /// Returns the steps of the variables that switch something in the app.
     fn of_variables(&self) -> Vec<Step> {
         let mut all = Vec::new();
         for runtime in ["hearth", "hearth-one", "hearth-classic", "fpm", "apache"] {
@@ -46,7 +46,7 @@ impl Site {
         all
     }
 
-    /// Other servers and modes.
+    /// Returns the steps to other servers and modes.
     fn modes(&self) -> Vec<Step> {
         let root = self.root.display();
         let mut all: Vec<Step> = ["fpm", "apache"]
@@ -77,7 +77,7 @@ impl Site {
     }
 }
 
-/// One step from a cell to another, each by runtime and variant.
+/// A step from one cell to another, each by runtime and variant.
 struct Step {
     title: String,
     change: String,
@@ -85,7 +85,7 @@ struct Step {
     with: (&'static str, String),
 }
 
-/// What can be changed under one server.
+/// Returns the steps that change a setting of one server.
 fn settings(runtime: &'static str) -> Vec<Step> {
     let step = |title: String, change: String, base: &str, with: String| Step {
         title: format!("{title} ({runtime})"),

@@ -1,20 +1,21 @@
-//! What can be changed about a site's server, one thing at a time.
+//! Changes to the configuration of a site's server, one at a time.
 
 use crate::scenarios::Arm;
 
-/// The load without kept connections.
+/// The variant of the load without kept connections.
 pub(super) const CLOSED: &str = "no keep-alive";
 
 pub(super) fn preload_variant(strategy: &str) -> String {
     format!("preload {strategy}")
 }
 
-/// The name of a variable's variant, as it is typed.
+/// Returns the name of a variable's variant, as the user types it.
 pub(super) fn variable_variant((name, value): &(String, String)) -> String {
     format!("{name}={value}")
 }
 
-/// The same with an environment variable, by which the app switches something: a pool, persistent connections, another cache.
+/// Returns the arm with an environment variable by which the app switches something: a pool, persistent connections,
+/// another cache.
 pub(super) fn with_variable(base: &Arm, variable: &(String, String)) -> Arm {
     let mut arm = base.clone();
     arm.variant = variable_variant(variable);
@@ -23,14 +24,14 @@ pub(super) fn with_variable(base: &Arm, variable: &(String, String)) -> Arm {
     arm
 }
 
-/// One thing changed.
+/// A change of one setting.
 pub(super) struct Change {
     pub(super) variant: &'static str,
     pub(super) title: &'static str,
     pub(super) line: &'static str,
-    /// PHP's settings; none: twice the processes.
+    /// The settings of PHP; none: twice the processes.
     ini: &'static [(&'static str, &'static str)],
-    /// The one server that can do that; none: all.
+    /// The only server that has the setting; none: all have it.
     only: Option<&'static str>,
 }
 
@@ -68,7 +69,7 @@ const CHANGES: &[Change] = &[
     },
 ];
 
-/// What that server can do.
+/// Returns the changes that a server has.
 pub(super) fn changes_of(runtime: &str) -> impl Iterator<Item = &'static Change> {
     CHANGES
         .iter()

@@ -1,4 +1,4 @@
-//! The user's own site, as it is, under each server, and what changes to its configuration are worth.
+//! The user's own site under each server, and the effect of changes to its configuration.
 
 mod advice;
 mod changes;
@@ -15,7 +15,7 @@ use urls::{paths_of, requests_of};
 
 pub(crate) const NAME: &str = "app";
 
-/// What the figures of a site are kept under.
+/// The scenario of a site's figures.
 pub(crate) const SCENARIO: Scenario = Scenario {
     name: NAME,
     title: "Your app",
@@ -24,7 +24,7 @@ pub(crate) const SCENARIO: Scenario = Scenario {
     ..Scenario::NEW
 };
 
-/// What was given on the command line.
+/// A site, as given on the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     /// The document root.
@@ -32,15 +32,15 @@ pub(crate) struct Site {
     /// A script that returns a handler, for the resident modes.
     pub(crate) resident: Option<PathBuf>,
     pub(crate) requests: Option<Requests>,
-    /// Preload lists made from its requests, or why there are none.
+    /// The folder of preload lists made from its requests, or why there are none.
     pub(crate) lists: std::result::Result<PathBuf, String>,
-    /// Paths to compare between servers: the first few of the requests.
+    /// Paths that are compared between servers: the first few of the requests.
     pub(crate) paths: Vec<String>,
     /// Variables that switch something in the app, each tried on its own.
     pub(crate) variables: Vec<(String, String)>,
 }
 
-/// The document root of a project: the first of the usual folders that has a page.
+/// Returns the document root of a project: the first of the usual folders that contains a page.
 fn root_of(project: &Path) -> Result<PathBuf> {
     let project = std::fs::canonicalize(project)
         .map_err(|e| Problem::Usage(format!("--app {}: {e}", project.display())))?;
@@ -62,7 +62,7 @@ fn root_of(project: &Path) -> Result<PathBuf> {
 }
 
 impl Site {
-    /// Finds the document root of a project, and reads what is to be asked for.
+    /// Finds the document root of a project, and reads the requests.
     pub(crate) fn of(
         directory: &Path,
         urls: Option<&Path>,
@@ -91,7 +91,7 @@ impl Site {
         })
     }
 
-    /// Each server as it would be run, and some with one thing changed.
+    /// Returns each server as it would be run, and some with one thing changed.
     pub(crate) fn arms(&self, around: &Around<'_>) -> Vec<Arm> {
         let mut arms = Vec::new();
         for runtime in around
@@ -121,7 +121,7 @@ impl Site {
         arm.front_controller = true;
         arm.site = Some(self.root.clone());
         arm.decides = true;
-        // The machine's own settings, as the site has them today.
+        // The machine's own settings, which the site has today.
         arm.ini = Vec::new();
         let kept = Shape {
             requests: self.requests.clone(),
@@ -146,7 +146,7 @@ impl Site {
         arm
     }
 
-    /// The same with a preload list.
+    /// Returns the arm with a preload list.
     fn preloaded(&self, base: &Arm, strategy: &str) -> Arm {
         let mut arm = base.clone();
         arm.variant = preload_variant(strategy);

@@ -1,13 +1,13 @@
-//! What a site is asked for: a list of paths, or an access log.
+//! The requests to a site: a list of paths, or an access log.
 
 use super::Requests;
 use crate::problem::{Problem, Result};
 use std::path::Path;
 
-/// How many pages are looked at before they are measured.
+/// The number of pages that are compared before a measurement.
 const COMPARED: usize = 10;
 
-/// A list of paths, or an access log in the format that nginx and Apache call combined.
+/// Recognizes a list of paths, or an access log in the format that nginx and Apache call combined.
 pub(super) fn requests_of(file: &Path) -> Result<Requests> {
     let text = read(file)?;
     let file = std::path::absolute(file).map_err(Problem::failed)?;
@@ -35,7 +35,7 @@ fn read(file: &Path) -> Result<String> {
         .map_err(|e| Problem::Usage(format!("--urls {}: {e}", file.display())))
 }
 
-/// The first few different paths that are asked for with GET.
+/// Returns the first few different paths that are requested with GET.
 pub(super) fn paths_of(requests: &Requests) -> Result<Vec<String>> {
     let mut paths: Vec<String> = Vec::new();
     let text = match requests {

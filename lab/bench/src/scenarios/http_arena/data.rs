@@ -5,7 +5,7 @@ use serde_json::json;
 const CATEGORIES: [&str; 5] = ["electronics", "office", "garden", "sports", "books"];
 const TAGS: [&str; 6] = ["fast", "new", "sale", "compact", "eco", "popular"];
 
-/// Names and lengths of the files: scripts, styles, pages, fonts, pictures, as on a page.
+/// Names and lengths of the files: scripts, styles, pages, fonts and pictures, as a page has them.
 pub(super) const FILES: [(&str, usize); 20] = [
     ("reset.css", 8_192),
     ("layout.css", 25_600),
@@ -29,14 +29,14 @@ pub(super) const FILES: [(&str, usize); 20] = [
     ("manifest.json", 2_883),
 ];
 
-/// A file's content: lines of text that differ from file to file.
+/// Returns a file's content: lines of text that differ from file to file.
 pub(super) fn file(name: &str, length: usize) -> Vec<u8> {
     let line = |number: usize| format!("/* {name} line {number}: {} */\n", number * 7919 % 10_007);
     let text: String = (0..length / 20).map(line).collect();
     text.into_bytes().into_iter().take(length).collect()
 }
 
-/// The 50 items, all numbers whole.
+/// Returns the 50 items as JSON; all numbers are integers.
 pub(super) fn dataset() -> String {
     let item = |number: usize| {
         let tags: Vec<&str> = (0..=number % 3)

@@ -1,5 +1,5 @@
-//! The HTTP/1.1 profiles of HttpArena (github.com/MDA2AV/HttpArena): its paths, request mixes and validations, on one machine and with
-//! data of our own. Its connections are thousands on 64 processors; here they are the run's.
+//! The HTTP/1.1 profiles of HttpArena (github.com/MDA2AV/HttpArena): its paths, request mixes and validations, on one
+//! machine and with our own data. Its connections are thousands on 64 processors; here their number is the run's.
 
 mod data;
 mod rules;
@@ -12,7 +12,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::fmt::Write as _;
 
-/// What all profiles have in common.
+/// The common part of all profiles.
 const PROFILE: Scenario = Scenario {
     has_paths: true,
     varies: true,
@@ -143,7 +143,7 @@ fn lines(text: &str) -> Option<Requests> {
     Some(Requests::Lines(text.into()))
 }
 
-/// Whether the app has files to be sent.
+/// Whether the app has files to serve.
 #[derive(Clone, Copy, PartialEq)]
 enum Files {
     Yes,
@@ -168,7 +168,7 @@ fn content(files: Files) -> Content {
     }
 }
 
-/// Each server under the profile's load.
+/// Returns each server under the profile's load.
 fn arms(around: &Around<'_>, work: Work, files: Files, load: impl Fn(&mut Shape)) -> Vec<Arm> {
     let mut arms = fair_arms(around, work, &content(files));
     for arm in &mut arms {
@@ -182,7 +182,8 @@ fn arms(around: &Around<'_>, work: Work, files: Files, load: impl Fn(&mut Shape)
     arms
 }
 
-/// A pool that fits into PostgreSQL's 256 connections, and servers whose processes share the cache.
+/// Gives each arm a pool that fits into PostgreSQL's 256 connections, and leaves out servers whose processes share no
+/// cache.
 fn with_database(mut arms: Vec<Arm>) -> Vec<Arm> {
     for arm in &mut arms {
         if arm.runtime.manner() == Manner::Concurrent {
@@ -197,7 +198,8 @@ fn with_database(mut arms: Vec<Arm>) -> Vec<Arm> {
     arms
 }
 
-/// 500 kB, 2, 10 and 20 MB; on a third as many connections, because each holds its body in memory.
+/// Returns the arms for uploads of 500 kB, 2, 10 and 20 MB, on a third as many connections, because each holds its body
+/// in memory.
 fn upload(around: &Around<'_>) -> Vec<Arm> {
     let mut all = arms(around, Work::Computes, Files::No, |shape| {
         shape.connections = (around.connections / 3).clamp(1, 32);
@@ -213,7 +215,7 @@ fn upload(around: &Around<'_>) -> Vec<Arm> {
     all
 }
 
-/// 20,000 requests in HttpArena's proportions: 15 reads, 3 updates, a page and a new item.
+/// Returns 20,000 requests in HttpArena's proportions: 15 reads, 3 updates, a page and a new item.
 fn crud_requests() -> String {
     let mut random = SmallRng::seed_from_u64(42);
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! HttpArena's validations: what a server has to answer before it is measured.
+//! HttpArena's validations: the responses that a server must send before it is measured.
 
 use super::data;
 use crate::probe::{Answer, Sent, ask};
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A rule that does not hold ends the measurement of that server.
+/// Fails if a rule does not hold, which ends the measurement of that server.
 fn hold(holds: bool, rule: &str, answer: &Answer) -> Result<()> {
     if holds {
         return Ok(());
@@ -42,7 +42,7 @@ fn body_is(answer: &Answer, wanted: &str, rule: &str) -> Result<()> {
     )
 }
 
-/// GET, POST with a length, POST in chunks, sums that were not seen before, requests in pieces.
+/// Checks GET, POST with a length, POST in chunks, sums that were not requested before, and requests in pieces.
 pub(super) fn baseline(base: &str) -> Result<()> {
     let url = format!("{base}/baseline11?a=13&b=42");
     let text = [("content-type", "text/plain")];
@@ -86,7 +86,7 @@ pub(super) fn baseline(base: &str) -> Result<()> {
     in_pieces(base, &[head, "2", "0"], "75")
 }
 
-/// A request whose parts come 30 ms apart.
+/// Sends a request whose parts are 30 ms apart, and checks the body.
 fn in_pieces(base: &str, pieces: &[&str], wanted: &str) -> Result<()> {
     let failed = |e: std::io::Error| Problem::failed(format!("a request in pieces: {e}"));
     let mut stream = TcpStream::connect(base.trim_start_matches("http://")).map_err(failed)?;
@@ -101,7 +101,7 @@ fn in_pieces(base: &str, pieces: &[&str], wanted: &str) -> Result<()> {
         stream.write_all(piece.as_bytes()).map_err(failed)?;
     }
     let mut bytes = Vec::new();
-    // A server that does not close the connection in time has answered all the same.
+    // A server that does not close the connection in time has still answered.
     if let Err(e) = stream.read_to_end(&mut bytes)
         && bytes.is_empty()
     {
@@ -109,7 +109,7 @@ fn in_pieces(base: &str, pieces: &[&str], wanted: &str) -> Result<()> {
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (_, body) = text.split_once("\r\n\r\n").unwrap_or_default();
-    // As a line of its own, also where the answer is in chunks.
+    // The body as a line of its own, which a chunked response has too.
     if body.lines().any(|line| line == wanted) {
         return Ok(());
     }
@@ -127,7 +127,8 @@ pub(super) fn pipelined(base: &str) -> Result<()> {
     )
 }
 
-/// The answer has as many items as the path asks for, each with its total. The counts are not those that are measured.
+/// Checks that the response has as many items as the path asks for, each with its total. The counts are not those that
+/// are measured.
 pub(super) fn json(base: &str) -> Result<()> {
     for (count, multiplier) in [(12, 1), (22, 3), (31, 5), (50, 7)] {
         let answer = get(&format!("{base}/json/{count}?m={multiplier}"))?;
@@ -147,7 +148,7 @@ pub(super) fn json(base: &str) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of bodies that no one could know before.
+/// Checks that the server counts the bytes of bodies that it cannot know before.
 pub(super) fn upload(base: &str) -> Result<()> {
     for length in [17, 48, 500_000, 2_000_000, 10_000_000, 20_971_520] {
         let body: Vec<u8> = (0..length).map(|at: usize| (at * 31 % 251) as u8).collect();
@@ -162,7 +163,7 @@ pub(super) fn upload(base: &str) -> Result<()> {
     Ok(())
 }
 
-/// Each file whole, with its type; none that is not there.
+/// Checks that each file is sent completely, with its type, and that a missing one is 404.
 pub(super) fn files(base: &str) -> Result<()> {
     for (name, length) in data::FILES {
         let answer = get(&format!("{base}/static/{name}"))?;
@@ -197,7 +198,7 @@ fn is_item(item: &Value) -> bool {
     item["rating"]["score"].is_i64() && item["tags"].is_array() && item["active"].is_boolean()
 }
 
-/// The answer has as many rows as were asked for, in their shape, and none where none fits.
+/// Checks that the response has as many rows as requested, in their shape, and none if no row matches.
 pub(super) fn async_db(base: &str) -> Result<()> {
     for (min, max, limit) in [(5, 80, 7), (20, 150, 18), (100, 400, 33), (10, 50, 50)] {
         let answer = get(&format!(
@@ -220,7 +221,7 @@ pub(super) fn async_db(base: &str) -> Result<()> {
     )
 }
 
-/// Pages, items from the cache and not, new and changed ones.
+/// Checks pages, cached and uncached items, and new and changed ones.
 pub(super) fn crud(base: &str) -> Result<()> {
     let url = |rest: &str| format!("{base}/crud/items{rest}");
     let page = get(&url("?category=electronics&page=1&limit=5"))?;

@@ -1,9 +1,8 @@
-//! Two results side by side: what changed, how sure that is, and when it may not be said at all.
+//! Compares two results: what changed, how certain that is, and when a comparison is refused.
 //!
-//! Runs that differ in keep-alive, loop, target or concurrency measure different things; the
-//! comparison names the differences and refuses. Differences have 95 % bootstrap intervals: over
-//! trials if there are several, else over the seconds inside the run (which cannot see what
-//! changes from run to run, and the result says so).
+//! Runs that differ in keep-alive, loop, target or concurrency measure different things; the comparison names the
+//! differences and refuses. Differences have 95 % bootstrap intervals: over trials if there are several, else over the
+//! seconds inside the run (which do not show what changes from run to run, and the result says so).
 
 use crate::run::Run;
 use crate::stats::{Interval, block_resample, bootstrap, mann_whitney, median};
@@ -11,14 +10,14 @@ use crate::{Distribution, stats};
 use rand::Rng as _;
 use rand::rngs::SmallRng;
 
-/// A change below this is noise on any machine.
+/// The smallest change that counts; any below it is noise on any machine.
 const SMALLEST: f64 = 0.02;
 const ROUNDS: usize = 1_000;
 
-/// One property in which two results differ although they should not.
+/// A property in which two results differ although they should not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlike {
-    /// The word that `--across` takes to allow it.
+    /// The field name that `--across` takes to allow the difference.
     pub field: &'static str,
     /// Value in A.
     pub a: String,
@@ -26,10 +25,10 @@ pub struct Unlike {
     pub b: String,
 }
 
-/// One compared quantity.
+/// A quantity of both results.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What it is.
+    /// Name of the quantity.
     pub name: &'static str,
     /// Unit of `a` and `b`.
     pub unit: Unit,
@@ -37,13 +36,13 @@ pub struct Row {
     pub a: f64,
     /// Value of B.
     pub b: f64,
-    /// B / A with its interval; none where no samples exist to resample.
+    /// B / A with its interval; none if there are no samples to resample.
     pub ratio: Option<Interval>,
-    /// True if more is better.
+    /// Whether more of the quantity is better.
     pub more_is_better: bool,
 }
 
-/// How to print a value.
+/// How a value is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Per second.
@@ -54,7 +53,7 @@ pub enum Unit {
     Share,
 }
 
-/// What a row allows to say.
+/// The conclusion that a row allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// B is better.
@@ -67,16 +66,16 @@ pub enum Word {
     Unknown,
 }
 
-/// The whole comparison.
+/// The comparison of two results.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// Compared quantities.
     pub rows: Vec<Row>,
     /// Trials of A and of B.
     pub trials: (usize, usize),
-    /// p of "same distribution" over the trials' goodput (exact Mann-Whitney), if both have 3.
+    /// p of "same distribution" over the trials' goodput (exact Mann-Whitney), if both have at least 3.
     pub p: Option<f64>,
-    /// Why to be careful.
+    /// Reasons to be careful with the comparison.
     pub cautions: Vec<String>,
 }
 
@@ -165,7 +164,7 @@ pub fn compare(a: &[Run], b: &[Run]) -> Comparison {
 }
 
 impl Row {
-    /// What may be said of it.
+    /// Returns the conclusion that the row allows.
     #[must_use]
     pub fn word(&self) -> Word {
         let Some(ratio) = self.ratio else {
@@ -181,7 +180,7 @@ impl Row {
         }
     }
 
-    /// True if B is worse than A by more than `share` at 95 %.
+    /// Returns whether B is worse than A by more than `share` at 95 %.
     #[must_use]
     pub fn regressed(&self, share: f64) -> bool {
         self.ratio.is_some_and(|ratio| {
@@ -237,7 +236,7 @@ fn goodput_sample(runs: &[Run], rng: &mut SmallRng) -> f64 {
     median(&picked)
 }
 
-/// The stretches of one side, or its trials, as one list of buckets in order.
+/// The latency buckets of one side's stretches, or of its trials, as one sorted list.
 struct Merged {
     /// Value, stretch, count.
     buckets: Vec<(u64, usize, u64)>,
@@ -272,7 +271,7 @@ impl Merged {
         Self { buckets, totals }
     }
 
-    /// The percentile of a resample of whole stretches (percentiles are never averaged).
+    /// Returns the percentile of a resample of whole stretches (percentiles are never averaged).
     fn sample(&self, percent: f64, rng: &mut SmallRng) -> f64 {
         let mut weights = vec![0_u64; self.totals.len()];
         for at in block_resample(rng, self.totals.len()) {

@@ -1,7 +1,7 @@
-//! What to believe of a run: the rules that find the usual ways to misread a load test.
+//! Rules that find the usual ways to misread a load test, and so tell what to believe of a run.
 //!
-//! Each rule sees the finished [`Run`] and answers with its evidence and the next step. Rules
-//! have stable ids so that a verdict can be looked up and tested.
+//! Each rule reads the finished [`Run`] and returns its evidence and the next step. Rules have stable ids so that a
+//! verdict can be looked up and tested.
 
 mod client;
 mod server;
@@ -51,7 +51,7 @@ pub struct Verdict {
 
 type Rule = fn(&Run) -> Option<Verdict>;
 
-/// Every rule, in the order they are printed.
+/// All rules, in the order in which their verdicts are printed.
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
     too_short, failures, redirects, early_eof, client_bound, send_accuracy, unfinished, overload, starvation,
@@ -117,7 +117,7 @@ fn failures(run: &Run) -> Option<Verdict> {
     )
 }
 
-/// A redirect is cheap to answer and no page; a load generator does not follow it.
+/// Finds redirects: a redirect is cheap to send and no page, and a load generator does not follow it.
 fn redirects(run: &Run) -> Option<Verdict> {
     const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
     let found = run.statuses.iter();

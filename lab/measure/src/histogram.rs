@@ -13,10 +13,10 @@ use std::borrow::Cow;
 /// The percentiles that every summary shows.
 pub const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
-/// Longest duration told apart, in nanoseconds (one hour); longer ones count as this.
+/// Longest duration that is told apart from longer ones, in nanoseconds (one hour); longer ones count as this.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// Durations in nanoseconds.
+/// A histogram of durations in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Distribution {
     histogram: Histogram<u64>,
@@ -35,7 +35,7 @@ impl PartialEq for Distribution {
 }
 
 impl Distribution {
-    /// An empty distribution. It allocates as far as the longest value recorded.
+    /// Returns an empty distribution, which allocates memory up to the longest value recorded.
     #[must_use]
     pub fn new() -> Self {
         let mut histogram =
@@ -64,64 +64,64 @@ impl Distribution {
         }
     }
 
-    /// Forgets everything but keeps the memory.
+    /// Removes all samples but keeps the memory.
     pub fn clear(&mut self) {
         self.histogram.reset();
     }
 
-    /// How many durations were recorded.
+    /// Returns the number of recorded durations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// True if nothing was recorded.
+    /// Returns whether no duration was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.histogram.is_empty()
     }
 
-    /// Shortest, in nanoseconds; 0 if empty.
+    /// Returns the shortest duration in nanoseconds; 0 if empty.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.histogram.min()
     }
 
-    /// Longest, in nanoseconds; 0 if empty.
+    /// Returns the longest duration in nanoseconds; 0 if empty.
     #[must_use]
     pub fn max(&self) -> u64 {
         self.histogram.max()
     }
 
-    /// Mean in nanoseconds; 0 if empty.
+    /// Returns the mean in nanoseconds; 0 if empty.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.histogram.mean()
     }
 
-    /// Standard deviation in nanoseconds; 0 if empty.
+    /// Returns the standard deviation in nanoseconds; 0 if empty.
     #[must_use]
     pub fn stdev(&self) -> f64 {
         self.histogram.stdev()
     }
 
-    /// The duration within which `percent` of all samples lie.
+    /// Returns the duration within which `percent` of all samples lie.
     #[must_use]
     pub fn percentile(&self, percent: f64) -> u64 {
         self.histogram.value_at_percentile(percent)
     }
 
-    /// How many samples are longer than the value at `percent`: few mean an unreliable figure.
+    /// Returns how many samples are longer than the value at `percent`; a low number means an unreliable percentile.
     #[must_use]
     pub fn samples_above(&self, percent: f64) -> u64 {
         let share = (100.0 - percent).max(0.0) / 100.0;
         (self.count() as f64 * share).round() as u64
     }
 
-    /// Samples in `low..=high` nanoseconds.
+    /// Returns the number of samples in `low..=high` nanoseconds.
     #[must_use]
     pub fn count_between(&self, low: u64, high: u64) -> u64 {
-        // Beyond its range the histogram would count its last bucket.
+        // Beyond the highest value the histogram would return the count of its last bucket.
         if low > self.max() {
             0
         } else {
@@ -129,7 +129,7 @@ impl Distribution {
         }
     }
 
-    /// Share (0 to 1) of samples within one standard deviation of the mean.
+    /// Returns the share (0 to 1) of samples within one standard deviation of the mean.
     #[must_use]
     pub fn share_within_stdev(&self) -> f64 {
         if self.is_empty() {
@@ -140,7 +140,7 @@ impl Distribution {
         self.count_between(low, (mean + sd) as u64) as f64 / self.count() as f64
     }
 
-    /// Every filled bucket: (highest equivalent value in ns, count).
+    /// Returns every filled bucket: (highest equivalent value in ns, count).
     #[must_use]
     pub fn buckets(&self) -> Vec<(u64, u64)> {
         self.histogram
@@ -149,7 +149,7 @@ impl Distribution {
             .collect()
     }
 
-    /// HdrHistogram V2, deflated, base64.
+    /// Encodes the histogram: HdrHistogram V2, deflated, base64.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut bytes = Vec::new();
@@ -157,7 +157,7 @@ impl Distribution {
         STANDARD.encode(bytes)
     }
 
-    /// Reads what [`Distribution::encode`] wrote.
+    /// Decodes the text that [`Distribution::encode`] returns.
     ///
     /// # Errors
     /// If `text` is not base64 of a V2 histogram.

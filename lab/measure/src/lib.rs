@@ -1,7 +1,7 @@
-//! What a load run measured: histograms, the result and its schema, statistics, diagnosis.
+//! The results of a load run: histograms, the result and its schema, statistics, diagnosis.
 //!
-//! The load generator writes these types and the laboratory and the reports read them, so that a
-//! number means the same thing wherever it is printed. The only input is `/proc`.
+//! The load generator writes these types, and the laboratory and the reports read them, so that a number means the same
+//! wherever it is printed. The only input is `/proc`.
 #![forbid(unsafe_code)]
 
 pub mod compare;

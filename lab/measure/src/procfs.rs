@@ -1,16 +1,16 @@
-//! `/proc`, as the load generator and the benchmark read it.
+//! Readings of `/proc` for the load generator and the benchmark.
 //!
-//! Everything here is best effort: a missing file means a missing figure, never a failed run.
+//! All figures are best effort: a missing file means a missing figure, never a failed run.
 
 use std::fs;
 
-/// The text of a file, or nothing.
+/// Returns the text of a file; empty if it cannot be read.
 #[must_use]
 pub fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The numbers among the names in a folder.
+/// Returns the numbers among the names in a folder.
 #[must_use]
 pub fn numbers(folder: &str) -> Vec<u32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -19,7 +19,7 @@ pub fn numbers(folder: &str) -> Vec<u32> {
         .collect()
 }
 
-/// The fields of a `stat` line after the command's name: 0 is the state, 1 the parent, 3 the session.
+/// Returns the fields of a `stat` line after the command's name: 0 is the state, 1 the parent, 3 the session.
 #[must_use]
 pub fn stat_fields(text: &str) -> Vec<&str> {
     text.rsplit_once(") ")
@@ -37,14 +37,14 @@ pub struct Machine {
 /// Shares of the machine's processor time between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// Used by any process.
+    /// Share used by any process.
     pub busy: f64,
-    /// Stolen by the hypervisor.
+    /// Share stolen by the hypervisor.
     pub stolen: f64,
 }
 
 impl Machine {
-    /// Reads it.
+    /// Reads the processor time from `/proc/stat`.
     #[must_use]
     pub fn now() -> Self {
         Self::of(&read("/proc/stat"))
@@ -67,7 +67,7 @@ impl Machine {
         }
     }
 
-    /// What was used since `before`.
+    /// Returns the shares of the time since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Shares {
         let total = self.total - before.total;

@@ -1,7 +1,7 @@
-//! Small statistics: medians, bootstrap intervals, rank tests, fairness, two-state detection.
+//! Statistics for small samples: medians, bootstrap intervals, rank tests, fairness, two-state detection.
 //!
-//! Benchmark results are not normal, so nothing here assumes that they are. Random numbers are
-//! seeded: the same file gives the same interval.
+//! Benchmark results are not normally distributed, so no function here assumes that. Random numbers are seeded: the same
+//! file gives the same interval.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -19,14 +19,14 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// True if the interval does not contain `point`.
+    /// Returns whether the interval does not contain `point`.
     #[must_use]
     pub fn excludes(&self, point: f64) -> bool {
         self.low > point || self.high < point
     }
 }
 
-/// Middle value; 0 for none.
+/// Returns the median; 0 for no values.
 #[must_use]
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -38,7 +38,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Arithmetic mean; 0 for none.
+/// Returns the arithmetic mean; 0 for no values.
 #[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() {
@@ -48,7 +48,7 @@ pub fn mean(values: &[f64]) -> f64 {
     }
 }
 
-/// Standard deviation of a sample (n − 1); 0 for fewer than two.
+/// Returns the standard deviation of a sample (n − 1); 0 for fewer than two values.
 #[must_use]
 pub fn stdev(values: &[f64]) -> f64 {
     if values.len() < 2 {
@@ -59,7 +59,7 @@ pub fn stdev(values: &[f64]) -> f64 {
     (squares / (values.len() - 1) as f64).sqrt()
 }
 
-/// Jain's fairness index: 1 if all are equal, 1/n if one has everything.
+/// Returns Jain's fairness index: 1 if all values are equal, 1/n if one value is all of the sum.
 #[must_use]
 pub fn jain(values: &[u64]) -> f64 {
     let sum: f64 = values.iter().map(|value| *value as f64).sum();
@@ -95,8 +95,8 @@ pub fn bootstrap(
     }
 }
 
-/// Indices of a moving-block resample of `n` ordered observations: neighbours stay together,
-/// because seconds of one run are not independent of each other.
+/// Returns the indices of a moving-block resample of `n` ordered observations: neighbours stay together, because the
+/// seconds of one run are not independent of each other.
 pub fn block_resample(rng: &mut SmallRng, n: usize) -> Vec<usize> {
     let block = (n as f64).cbrt().ceil().max(1.0) as usize;
     let mut picked = Vec::with_capacity(n + block);
@@ -108,7 +108,8 @@ pub fn block_resample(rng: &mut SmallRng, n: usize) -> Vec<usize> {
     picked
 }
 
-/// Exact two-sided Mann-Whitney U for small samples (ties count half), normal beyond 20 in all.
+/// Returns the p value of the two-sided Mann-Whitney U test: exact for small samples (ties count half), by the normal
+/// approximation beyond 20 values in all.
 #[must_use]
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
     if a.is_empty() || b.is_empty() {
@@ -153,7 +154,7 @@ fn u_statistic(a: &[f64], b: &[f64]) -> f64 {
     u
 }
 
-/// Upper tail of the standard normal (Abramowitz and Stegun 26.2.17, error below 1e-7).
+/// Returns the upper tail of the standard normal distribution (Abramowitz and Stegun 26.2.17, error below 1e-7).
 fn normal_tail(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z);
     let poly = t
@@ -163,12 +164,12 @@ fn normal_tail(z: f64) -> f64 {
     (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * poly
 }
 
-/// Two states in a list of rates: the lower mean, the upper mean and how many lie in each.
+/// Two groups in a list of rates, each with its mean and its number of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoStates {
-    /// Mean and number of the lower group.
+    /// Mean and number of values of the lower group.
     pub low: (f64, usize),
-    /// Mean and number of the upper group.
+    /// Mean and number of values of the upper group.
     pub high: (f64, usize),
 }
 
@@ -190,7 +191,7 @@ pub fn two_states(values: &[f64]) -> Option<TwoStates> {
     })
 }
 
-/// True if the last three values lie within ±5 % of their mean: the run is steady.
+/// Returns whether the run is steady: whether the last three values lie within ±5 % of their mean.
 #[must_use]
 pub fn steady(values: &[f64]) -> bool {
     let Some(last) = values.len().checked_sub(3).map(|from| &values[from..]) else {

@@ -1,8 +1,8 @@
-//! Numbers as people read them: one way of writing a duration, a count, a rate, a size.
+//! Numbers as text: one format for a duration, a count, a rate, a size.
 //!
-//! Every view uses these, so the same value never looks different in two places.
+//! Every view uses these functions, so that the same value looks the same everywhere.
 
-/// `1234567` → `1,234,567`.
+/// Formats a count: `1234567` → `1,234,567`.
 #[must_use]
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
@@ -16,7 +16,7 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// A rate: whole numbers above 100, three digits below.
+/// Formats a rate: whole numbers above 100, three digits below.
 #[must_use]
 pub fn rate(value: f64) -> String {
     if value >= 100.0 {
@@ -28,7 +28,7 @@ pub fn rate(value: f64) -> String {
     }
 }
 
-/// Nanoseconds as `850 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
+/// Formats nanoseconds as `850 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
 #[must_use]
 pub fn duration(nanos: f64) -> String {
     match nanos {
@@ -40,7 +40,7 @@ pub fn duration(nanos: f64) -> String {
     }
 }
 
-/// Three significant digits without an exponent.
+/// Formats a value with three significant digits, without an exponent.
 #[must_use]
 pub fn three(value: f64) -> String {
     if value >= 99.95 {
@@ -52,7 +52,7 @@ pub fn three(value: f64) -> String {
     }
 }
 
-/// Bytes as `152 B`, `14.2 kB`, `3.10 MB`, `1.20 GB` (powers of 1000).
+/// Formats bytes as `152 B`, `14.2 kB`, `3.10 MB`, `1.20 GB` (powers of 1000).
 #[must_use]
 pub fn bytes(value: f64) -> String {
     match value {
@@ -63,7 +63,7 @@ pub fn bytes(value: f64) -> String {
     }
 }
 
-/// A share (0 to 1) as percent.
+/// Formats a share (0 to 1) as a percentage.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;

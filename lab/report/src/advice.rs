@@ -1,25 +1,25 @@
-//! What a change to the user's app is worth, from the two cells that show it.
+//! The measured gain of a change to the user's app, from the two cells that show it.
 
 use crate::cell::Metric;
 use crate::stats::{Change, Estimate};
 use crate::{Advice, Run};
 
-/// A measured gain.
+/// The gain of a change.
 #[derive(Clone, Debug)]
 pub struct Gain {
     /// Good responses per second without the change.
     pub base: Estimate,
-    /// With it.
+    /// Good responses per second with the change.
     pub with: Estimate,
-    /// With it over without it.
+    /// Ratio of the rates, with the change over without it.
     pub ratio: Estimate,
-    /// The same ratio of server CPU per request.
+    /// The same ratio for server CPU per request.
     pub cpu: Option<Estimate>,
-    /// The same ratio of memory.
+    /// The same ratio for memory.
     pub memory: Option<Estimate>,
 }
 
-/// The gain of a piece of advice; none if one of its cells has no figures, or fails requests.
+/// Returns the gain of a piece of advice; none if one of its cells has no figures, or is of a failing server.
 #[must_use]
 pub fn gain(run: &Run, advice: &Advice) -> Option<Gain> {
     let scenario = run.scenario(&advice.scenario)?;
@@ -37,21 +37,21 @@ pub fn gain(run: &Run, advice: &Advice) -> Option<Gain> {
     })
 }
 
-/// What a gain allows to say of a change.
+/// The conclusion that a gain allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Worth {
-    /// More, and surely so.
+    /// The change certainly increases the rate.
     Helps,
-    /// The interval holds both, or is of one repeat.
+    /// The interval includes "no change", or there is only one repeat.
     NotShown,
-    /// Less, and surely so.
+    /// The change certainly decreases the rate.
     Costs,
     /// One of its cells has no figures, or failed requests.
     NotMeasured,
 }
 
 impl Worth {
-    /// Judges a gain; `floor` is how much the same server differs from itself.
+    /// Judges a gain; `floor` is how much one server differs from itself.
     #[must_use]
     pub fn of(gain: Option<&Gain>, floor: f64) -> Self {
         match gain.map(|gain| Change::of(&gain.ratio, floor)) {
@@ -62,7 +62,7 @@ impl Worth {
         }
     }
 
-    /// In a word or two.
+    /// Returns the conclusion as a word or two.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -74,7 +74,8 @@ impl Worth {
     }
 }
 
-/// Every piece of advice with its gain: what helps first and the most, then what shows no difference, then what costs.
+/// Returns every piece of advice with its gain: first changes that help, the largest gain first, then those that show no
+/// difference, then those that cost.
 #[must_use]
 pub fn gains(run: &Run) -> Vec<(&Advice, Option<Gain>)> {
     let floor = run.noise.aa_floor.unwrap_or(0.0);

@@ -1,10 +1,10 @@
-//! Which cell another one is compared with, and whether it may be.
+//! The cell that another is compared with, and whether that comparison is allowed.
 
 use crate::{Cell, Scenario};
 use std::collections::BTreeSet;
 
 impl Cell {
-    /// Why a rate of this cell may not stand beside one of `base`; none if it may.
+    /// Returns why the rate of this cell may not be compared with that of `base`; none if it may.
     #[must_use]
     pub fn unlike(&self, base: &Self) -> Option<String> {
         let deliberate = self.runtime == base.runtime && self.variant != base.variant;
@@ -41,8 +41,8 @@ impl Cell {
 }
 
 impl Scenario {
-    /// True if its cells compare ways of doing something on each runtime, rather than runtimes: most of them have several
-    /// variants.
+    /// Returns whether the cells compare ways of doing something on each runtime, rather than runtimes: then most
+    /// runtimes have several variants.
     #[must_use]
     pub fn compares_variants(&self) -> bool {
         let tried = self.cells.iter().filter(|cell| cell.status.was_tried());
@@ -55,8 +55,8 @@ impl Scenario {
         varied.count() * 2 > runtimes.len()
     }
 
-    /// The cell that another is compared with: in a sweep the same server's smallest number, else the same runtime's first
-    /// variant, else the first runtime in the same place. None for the reference itself.
+    /// Returns the cell that `cell` is compared with: in a sweep the same server's smallest number, else the same
+    /// runtime's first variant, else the first runtime with the same variant and load. None for the reference itself.
     #[must_use]
     pub fn base_of(&self, cell: &Cell) -> Option<&Cell> {
         let variants = self.compares_variants();
@@ -79,7 +79,7 @@ impl Scenario {
             };
             figures.find(|other| own(other) && other.x == cell.x && wanted(other))
         } else {
-            // The same server a second time stands beside its first.
+            // A server that is measured twice is compared with its first cell.
             let first = figures.clone().find(|other| beside(other));
             let alone =
                 first.is_none_or(|first| first.key() == cell.key()) && !cell.variant.is_empty();

@@ -1,19 +1,19 @@
-//! How a run was taken and what to be careful of: it stands before every figure.
+//! The method of a run and the cautions about it, which are printed before every figure.
 
 use crate::cell::Metric;
 use crate::stats::ENOUGH;
 use crate::{Effort, Run, Scenario, StoppedBy};
 use measure::text::{bytes, count, percent, rate};
 
-/// Other processes may use this share before it is said.
+/// The share of the machine used by other processes above which it is mentioned.
 const BUSY: f64 = 0.05;
-/// A hypervisor may take this share before it is said.
+/// The share taken by the hypervisor above which it is mentioned.
 const STOLEN: f64 = 0.01;
 
-/// Of fewer ratios than this none need look like a difference by chance.
+/// The number of ratios from which one probably looks like a difference by chance.
 const MANY: u64 = 20;
 
-/// How the run was taken: name and value.
+/// Returns how the run was taken: names and values.
 #[must_use]
 pub fn method(run: &Run) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
@@ -62,7 +62,7 @@ pub fn method(run: &Run) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// `2 to 3 repeats of each cell, as many as fitted into the time, of 0.5 to 0.8 s each`.
+/// Returns text such as `2 to 3 repeats of each cell, as many as fitted into the time, of 0.5 to 0.8 s each`.
 #[must_use]
 pub fn repeats_words(run: &Run) -> String {
     let ((fewest, most), (shortest, longest)) = run.repeats();
@@ -81,20 +81,20 @@ pub fn repeats_words(run: &Run) -> String {
     format!("{rounds} repeat{plural} of each cell{fitted}, of {seconds} s each")
 }
 
-/// Seconds without more digits than they deserve.
+/// Formats seconds with one decimal at most.
 fn short(seconds: f64) -> String {
     let rounded = (seconds * 10.0).round() / 10.0;
     rounded.to_string()
 }
 
-/// System and PHP in one line.
+/// Returns system and PHP in one line.
 #[must_use]
 pub fn system(run: &Run) -> String {
     let php = run.host.php.trim_start_matches("PHP ");
     format!("{}, PHP {php}", run.host.kernel)
 }
 
-/// The machine in one line.
+/// Returns the machine in one line.
 #[must_use]
 pub fn machine(run: &Run) -> String {
     let host = &run.host;
@@ -127,7 +127,7 @@ fn figures(rounds: u32) -> String {
     )
 }
 
-/// What to be careful of in this run, the heaviest first.
+/// Returns the cautions about this run, the most important first.
 #[must_use]
 pub fn cautions(run: &Run) -> Vec<String> {
     let mut out = Vec::new();
@@ -166,7 +166,7 @@ pub fn cautions(run: &Run) -> Vec<String> {
     out
 }
 
-/// Ratios that are called a difference or none, each by an interval of its own.
+/// Returns the number of ratios that are judged by an interval of their own.
 fn judged(run: &Run) -> u64 {
     let of = |scenario: &Scenario| {
         let ratios = scenario.cells.iter().filter_map(|cell| {
@@ -208,7 +208,7 @@ fn noise(run: &Run) -> Vec<String> {
     out
 }
 
-/// Noisy repeats and all of them.
+/// Returns the numbers of noisy repeats and of all repeats.
 fn repeats(run: &Run) -> (u64, u64) {
     let cells = run.scenarios.iter().flat_map(|scenario| &scenario.cells);
     cells.fold((0, 0), |(noisy, all), cell| {
@@ -216,7 +216,8 @@ fn repeats(run: &Run) -> (u64, u64) {
     })
 }
 
-/// Cells with figures, cells without although they were tried, and those that cannot be here.
+/// Returns the numbers of cells with figures, of cells that were tried but have none, and of cells that cannot be
+/// measured here.
 #[must_use]
 pub fn tally(run: &Run) -> (usize, usize, usize) {
     let cells = run.scenarios.iter().flat_map(|scenario| &scenario.cells);
@@ -229,7 +230,7 @@ pub fn tally(run: &Run) -> (usize, usize, usize) {
     })
 }
 
-/// The day and time a run began, UTC.
+/// Returns the day and time at which a run began, UTC.
 #[must_use]
 pub fn began(run: &Run) -> String {
     let seconds = run.started_unix_s.clamp(0.0, 1e11) as i64;

@@ -1,4 +1,4 @@
-//! What the repeats of a cell say: medians with intervals, merged latencies, cost, and what is doubtful.
+//! The figures of a cell, from its repeats: medians with intervals, merged latencies, cost, and doubts.
 
 pub use crate::metric::Metric;
 use crate::stats::{self, Estimate};
@@ -7,7 +7,7 @@ use measure::Distribution;
 use measure::diagnose::{Verdict, Weight};
 use std::collections::BTreeSet;
 
-/// More failures than this, and a rate is that of a failing server.
+/// The share of failures above which a rate is that of a failing server.
 pub const FAILING: f64 = 0.001;
 
 fn sum(repeat: &Repeat, role: Role, what: impl Fn(&Use) -> f64) -> Option<f64> {
@@ -21,13 +21,15 @@ fn sum(repeat: &Repeat, role: Role, what: impl Fn(&Use) -> f64) -> Option<f64> {
 }
 
 impl Repeat {
-    /// Processor time per request of all processes of a role; none if they were not watched.
+    /// Returns the processor time per request of all processes of a role, in microseconds; none if they were not
+    /// observed.
     #[must_use]
     pub fn cpu_us(&self, role: Role) -> Option<f64> {
         sum(self, role, |used| used.cpu_us_per_request)
     }
 
-    /// What the server used, with the proxy in front of it: php-fpm serves nothing without nginx. None if it was not watched.
+    /// Returns what the server used, including the proxy in front of it: php-fpm serves nothing without nginx. None if
+    /// the server was not observed.
     #[must_use]
     pub fn serving(&self, what: impl Fn(&Use) -> f64) -> Option<f64> {
         let server = sum(self, Role::Server, &what)?;
@@ -36,13 +38,13 @@ impl Repeat {
 }
 
 impl Cell {
-    /// True if there is at least one repeat with a figure.
+    /// Returns whether at least one repeat has a figure.
     #[must_use]
     pub fn has_figures(&self) -> bool {
         self.repeats.iter().any(|repeat| repeat.load.finished() > 0)
     }
 
-    /// The figure of each repeat that has it, with the repeat's block.
+    /// Returns the figure of each repeat that has it, with the repeat's block.
     #[must_use]
     pub fn samples(&self, metric: &Metric) -> Vec<(u32, f64)> {
         if let Metric::Observed(name) = metric {
@@ -58,7 +60,7 @@ impl Cell {
             .collect()
     }
 
-    /// The median over the repeats, with its interval.
+    /// Returns the median over the repeats, with its interval.
     #[must_use]
     pub fn figure(&self, metric: &Metric) -> Option<Estimate> {
         let samples: Vec<f64> = self
@@ -69,7 +71,8 @@ impl Cell {
         stats::estimate(&samples)
     }
 
-    /// This cell's figure over that of `base`, in pairs of the same block; unpaired if they share none or `paired` is false.
+    /// Returns this cell's figure over that of `base`, in pairs of the same block; unpaired if they have no block in
+    /// common or `paired` is false.
     #[must_use]
     pub fn ratio_to(&self, base: &Self, metric: &Metric, paired: bool) -> Option<Estimate> {
         let (base, own) = (base.samples(metric), self.samples(metric));
@@ -87,7 +90,7 @@ impl Cell {
         stats::unpaired(&values(&base), &values(&own))
     }
 
-    /// The latencies of all repeats in one: percentiles are never averaged.
+    /// Returns the latencies of all repeats, merged: percentiles are never averaged.
     #[must_use]
     pub fn latency(&self) -> Distribution {
         let mut all = Distribution::new();
@@ -97,7 +100,7 @@ impl Cell {
         all
     }
 
-    /// Failed requests and all that finished.
+    /// Returns the numbers of failed and of finished requests.
     #[must_use]
     pub fn failures(&self) -> (u64, u64) {
         self.repeats.iter().fold((0, 0), |(failed, all), repeat| {
@@ -106,14 +109,14 @@ impl Cell {
         })
     }
 
-    /// Whether the rate is that of a failing server, because too many requests failed.
+    /// Returns whether too many requests failed: then the rate is that of a failing server.
     #[must_use]
     pub fn failing(&self) -> bool {
         let (failed, all) = self.failures();
         failed as f64 > all as f64 * FAILING
     }
 
-    /// The median of what a role used, by the given figure.
+    /// Returns the median of what a role used, by the given figure.
     #[must_use]
     pub fn used(&self, role: Role, what: impl Fn(&Use) -> f64) -> Option<f64> {
         let samples: Vec<f64> = self
@@ -124,7 +127,7 @@ impl Cell {
         (!samples.is_empty()).then(|| measure::stats::median(&samples))
     }
 
-    /// The median of what the server used, with the proxy in front of it.
+    /// Returns the median of what the server used, including the proxy in front of it.
     #[must_use]
     pub fn serving(&self, what: impl Fn(&Use) -> f64) -> Option<f64> {
         let samples: Vec<f64> = self
@@ -136,7 +139,7 @@ impl Cell {
         (!samples.is_empty()).then(|| measure::stats::median(&samples))
     }
 
-    /// Each doubt about the figures, once, the heaviest first.
+    /// Returns each doubt about the figures once, the most important first.
     #[must_use]
     pub fn doubts(&self) -> Vec<&Verdict> {
         let mut seen = BTreeSet::new();
@@ -151,7 +154,7 @@ impl Cell {
         doubts
     }
 
-    /// Repeats in which another process needed the processors.
+    /// Returns the number of repeats in which another process needed the processors.
     #[must_use]
     pub fn noisy(&self) -> usize {
         self.repeats
@@ -160,7 +163,7 @@ impl Cell {
             .count()
     }
 
-    /// True if requests came at a rate of their own, however long answers took.
+    /// Returns whether the load was an open loop, whose rate does not depend on responses.
     #[must_use]
     pub fn is_open(&self) -> bool {
         let mut loads = self.repeats.iter().map(|repeat| &repeat.load);
@@ -169,7 +172,7 @@ impl Cell {
 }
 
 impl Status {
-    /// True if the cell could have figures: neither missing nor meaningless.
+    /// Returns whether the cell could have figures: whether its runtime is installed and can take part.
     #[must_use]
     pub fn was_tried(&self) -> bool {
         !matches!(self, Self::NotInstalled { .. } | Self::NotApplicable { .. })

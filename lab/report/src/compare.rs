@@ -1,4 +1,4 @@
-//! Two runs side by side. Only what is alike is compared; what is not is listed with the reason.
+//! Compares two runs. Only cells that are alike are compared; the others are listed with the reason.
 
 mod text;
 
@@ -7,9 +7,9 @@ use crate::stats::{Change, Estimate};
 use crate::words::cell_name;
 use crate::{Cell, Run, Scenario};
 
-/// What is compared of each cell.
+/// The figures of a cell that are compared.
 const METRICS: [Metric; 4] = [Metric::Goodput, Metric::P99, Metric::Cpu, Metric::Memory];
-/// Settings of which different values make two cells different experiments.
+/// Prefixes of settings whose difference makes two cells different experiments.
 const DECISIVE: [&str; 5] = [
     "opcache.",
     "xdebug.",
@@ -18,42 +18,42 @@ const DECISIVE: [&str; 5] = [
     "display_errors",
 ];
 
-/// What to allow, and when to fail.
+/// The options of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gate {
-    /// Compare although the machines differ.
+    /// Whether to compare although the machines differ.
     pub across_machines: bool,
-    /// Fail if a rate has surely fallen by more than this share.
+    /// The share by which a rate may certainly fall before the comparison fails.
     pub max_regress: Option<f64>,
 }
 
-/// One figure of one cell in both runs.
+/// A figure of a cell in both runs.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Scenario and cell.
+    /// Names of scenario and cell.
     pub name: String,
-    /// What is compared.
+    /// The figure that is compared.
     pub metric: Metric,
-    /// Before.
+    /// Value before.
     pub a: f64,
-    /// After.
+    /// Value after.
     pub b: f64,
-    /// After over before.
+    /// Value after over value before.
     pub ratio: Estimate,
-    /// What may be said of it.
+    /// The conclusion that the ratio allows.
     pub change: Change,
 }
 
-/// Two runs side by side.
+/// The comparison of two runs.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// Why nothing is compared.
+    /// The reason why nothing is compared.
     pub refused: Option<String>,
-    /// What was compared.
+    /// The figures that were compared.
     pub rows: Vec<Row>,
-    /// Cells that are not compared, and why.
+    /// Cells that are not compared, with the reason.
     pub skipped: Vec<(String, String)>,
-    /// What to be careful of.
+    /// Reasons to be careful with the comparison.
     pub cautions: Vec<String>,
     gate: Gate,
 }
@@ -93,7 +93,7 @@ pub fn compare(a: &Run, b: &Run, gate: Gate) -> Comparison {
     found
 }
 
-/// How the machines differ.
+/// Returns how the machines differ, if they do.
 fn machines(a: &Run, b: &Run) -> Option<String> {
     let (x, y) = (&a.host, &b.host);
     let differ = |what: &str, x: &str, y: &str| (x != y).then(|| format!("{what}: {x} and {y}"));
@@ -112,7 +112,7 @@ fn machines(a: &Run, b: &Run) -> Option<String> {
     (!found.is_empty()).then(|| format!("the machines differ ({})", found.join("; ")))
 }
 
-/// What of two scenarios is not alike, so that their figures cannot be compared.
+/// Returns what differs between two scenarios, so that their figures cannot be compared.
 fn difference(
     (a, before): (&Run, &Scenario),
     (b, after): (&Run, &Scenario),
@@ -162,7 +162,7 @@ fn scenarios(
     }
 }
 
-/// Why a cell of two runs is not the same experiment, or has no figures.
+/// Returns why the cells of two runs are not the same experiment, or have no figures.
 fn unlike_cells(a: &Cell, b: &Cell) -> Option<String> {
     for (side, cell) in [("first", a), ("second", b)] {
         if !cell.has_figures() {
@@ -175,7 +175,7 @@ fn unlike_cells(a: &Cell, b: &Cell) -> Option<String> {
     }
     let value = |cell: &Cell, name: &str| {
         let found = cell.config.iter().find(|one| one.name == name);
-        // A file of a run's own folder has another path in each run.
+        // The path of a file in a run's own folder differs from run to run.
         let file = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         found.map_or_else(|| "not set".to_owned(), |one| file(&one.value))
     };
@@ -206,7 +206,7 @@ fn rows(name: &str, a: &Cell, b: &Cell, floor: f64) -> Vec<Row> {
         .collect()
 }
 
-/// The fewest repeats of a run, and the length of the shortest.
+/// Returns the fewest repeats of a run, and the length of the shortest in seconds.
 fn pace(run: &Run) -> (u32, f64) {
     let ((rounds, _), (seconds, _)) = run.repeats();
     (rounds, seconds)
@@ -242,13 +242,13 @@ fn cautions(a: &Run, b: &Run, rows: usize) -> Vec<String> {
 }
 
 impl Row {
-    /// True if this is surely worse by more than a share of the rate.
+    /// Returns whether the rate is certainly lower by more than `share`.
     #[must_use]
     pub fn regressed(&self, share: f64) -> bool {
         self.metric == Metric::Goodput && self.ratio.excludes(1.0) && self.ratio.high < 1.0 - share
     }
 
-    /// What may be said, in words.
+    /// Returns the conclusion as text.
     #[must_use]
     pub fn words(&self) -> &'static str {
         match (self.change, self.metric.more_is_better()) {
@@ -260,7 +260,7 @@ impl Row {
 }
 
 impl Comparison {
-    /// The rates that have fallen by more than the gate allows.
+    /// Returns the rates that have fallen by more than the gate allows.
     #[must_use]
     pub fn regressions(&self) -> Vec<&Row> {
         let share = self.gate.max_regress;
@@ -270,7 +270,7 @@ impl Comparison {
             .collect()
     }
 
-    /// 0: nothing has fallen by more than allowed; 1: something has; 2: nothing could be compared.
+    /// Returns 0 if no rate has fallen by more than allowed, 1 if one has, and 2 if nothing could be compared.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         if self.rows.is_empty() {

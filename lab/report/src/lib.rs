@@ -1,7 +1,7 @@
-//! A run of `hearth bench`: its types and their schema, the statistics over its repeats, and how it is shown.
+//! A run of `hearth bench`: its types and their schema, the statistics over its repeats, and its reports.
 //!
-//! The program that measures fills in a [`Run`] and computes nothing from it; everything that a reader sees is computed here,
-//! from the repeats. Nothing here starts a process or opens a connection.
+//! The program that measures fills in a [`Run`] and computes nothing from it; every figure that a reader sees is computed
+//! in this crate, from the repeats. This crate starts no process and opens no connection.
 #![forbid(unsafe_code)]
 
 pub mod advice;
@@ -27,7 +27,7 @@ pub use html::html;
 pub use markdown::markdown;
 pub use run::*;
 
-/// The JSON schema of what `hearth bench --json` writes.
+/// Returns the JSON schema of the file that `hearth bench --json` writes.
 #[must_use]
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(Run)

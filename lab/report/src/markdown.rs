@@ -26,7 +26,7 @@ pub fn markdown(run: &Run) -> String {
     out
 }
 
-/// One scenario as a heading and a table.
+/// Renders one scenario as a heading and a table.
 #[must_use]
 pub fn table(run: &Run, scenario: &Scenario) -> String {
     let mut out = format!(
@@ -147,7 +147,7 @@ fn claims(run: &Run) -> String {
     out + "\n</details>\n"
 }
 
-/// Text that is nothing but text in Markdown, on one line.
+/// Escapes text so that it has no meaning in Markdown, and puts it on one line.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! Figures of a cell that can be compared.
+//! The figures of a cell that can be compared.
 
 use crate::Repeat;
 
@@ -28,7 +28,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// By the name that `claims.toml` uses.
+    /// Returns the metric with the name that `claims.toml` uses.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
@@ -45,13 +45,13 @@ impl Metric {
         })
     }
 
-    /// True if more of it is better.
+    /// Returns whether more of the metric is better.
     #[must_use]
     pub fn more_is_better(&self) -> bool {
         matches!(self, Self::Goodput | Self::PerCore)
     }
 
-    /// What it is, for people.
+    /// Returns the metric's name, for display.
     #[must_use]
     pub fn label(&self) -> &str {
         match self {

@@ -1,10 +1,10 @@
-//! The line that shows how far a run is, while it runs.
+//! The progress line of a run.
 
 use crate::terminal::{Style, clip};
 
 const BAR: usize = 20;
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress<'a> {
     /// Measurements taken.
@@ -13,13 +13,13 @@ pub struct Progress<'a> {
     pub total: u32,
     /// Seconds since the start.
     pub elapsed_s: f64,
-    /// Seconds to go, if known; otherwise it is estimated.
+    /// Seconds to go, if known; otherwise they are estimated.
     pub left_s: Option<f64>,
-    /// What is measured now, such as `basic apache, round 2 of 3`.
+    /// The current measurement, such as `basic apache, round 2 of 3`.
     pub doing: &'a str,
 }
 
-/// One line, never wider than the terminal: a bar, the time left and what is measured.
+/// Renders one line, never wider than the terminal: a bar, the time left and the current measurement.
 #[must_use]
 pub fn line(progress: &Progress<'_>, style: Style) -> String {
     let left = left(progress).map_or_else(String::new, |left| format!("  {} left", time(left)));
@@ -35,7 +35,7 @@ fn bar(progress: &Progress<'_>) -> String {
     "█".repeat(full) + &" ".repeat(BAR - full)
 }
 
-/// What is left by the time that the measurements so far took.
+/// Returns the seconds that are left, estimated from the measurements so far if not known.
 fn left(progress: &Progress<'_>) -> Option<f64> {
     if progress.left_s.is_some() {
         return progress.left_s;
@@ -44,7 +44,7 @@ fn left(progress: &Progress<'_>) -> Option<f64> {
     (progress.done > 0).then(|| progress.elapsed_s / f64::from(progress.done) * to_do)
 }
 
-/// `3m12s`, `45s`.
+/// Formats a duration: `3m12s`, `45s`.
 #[must_use]
 pub fn time(seconds: f64) -> String {
     let seconds = seconds.clamp(0.0, 1e9).round() as u64;

@@ -1,4 +1,4 @@
-//! The performance section of README.md, made from a run: nothing in it is written by hand.
+//! The performance section of README.md, generated from a run: no part of it is written by hand.
 
 use crate::cell::Metric;
 use crate::claims::{Answer, Line, lines};
@@ -9,13 +9,13 @@ use crate::{Cell, Column, Run, Scenario, caveats};
 use measure::text::duration;
 use std::fmt::Write as _;
 
-/// The section stands between these two lines.
+/// The marker line before the section.
 pub const BEGIN: &str = "<!-- bench: made by `hearth bench readme`, do not edit -->";
-/// The other one.
+/// The marker line after the section.
 pub const END: &str = "<!-- /bench -->";
 
-/// The section: how it was taken, each server under the same work in one table, what the ways of doing something are worth, and the
-/// claims of the write-ups.
+/// Renders the section: how the run was taken, each server under the same work in one table, the effect of techniques,
+/// and the claims of the write-ups.
 #[must_use]
 pub fn section(run: &Run) -> String {
     let mut out = format!(
@@ -36,14 +36,14 @@ pub fn section(run: &Run) -> String {
     out + &claims(run)
 }
 
-/// What was typed.
+/// Returns the command as the user typed it.
 fn command(run: &Run) -> String {
     without_paths(&format!("hearth bench {}", run.command.join(" ")))
         .trim()
         .to_owned()
 }
 
-/// Versions of the servers that have figures.
+/// Returns the versions of the servers that have figures.
 fn versions(run: &Run) -> String {
     let measured = |id: &str| {
         let mut cells = run.scenarios.iter().flat_map(|one| &one.cells);
@@ -59,7 +59,7 @@ fn versions(run: &Run) -> String {
     format!("Measured: {}.", escape(&all.join("; ")))
 }
 
-/// `nginx/1.22.1` of `nginx version: nginx/1.22.1 (Debian)`.
+/// Shortens a version, such as `nginx version: nginx/1.22.1 (Debian)` to `nginx/1.22.1`.
 fn short_version(version: &str) -> String {
     let (mut out, mut depth) = (String::new(), 0_u32);
     for letter in version.chars() {
@@ -78,7 +78,7 @@ fn short_version(version: &str) -> String {
     without_paths(&text[begins..])
 }
 
-/// A table that a reader opens.
+/// Renders a table that the reader can expand.
 fn folded(title: &str, table: &str) -> String {
     if table.is_empty() {
         return String::new();
@@ -86,7 +86,7 @@ fn folded(title: &str, table: &str) -> String {
     format!("\n<details><summary>{title}</summary>\n{table}\n</details>\n")
 }
 
-/// Fairly configured cells with figures; sweeps and the user's own site are no part of it.
+/// Returns the fairly configured cells with figures; sweeps and the user's own site are not included.
 fn cells(scenario: &Scenario) -> Vec<&Cell> {
     if scenario.axis.is_some() || scenario.app {
         return Vec::new();
@@ -98,7 +98,7 @@ fn cells(scenario: &Scenario) -> Vec<&Cell> {
         .collect()
 }
 
-/// The servers that have columns: one that is in one scenario only has none of its own.
+/// Returns the servers that have a column: a server in only one of several scenarios has none.
 fn with_columns<'r>(run: &'r Run, scenarios: &[(&Scenario, Vec<&Cell>)]) -> Vec<&'r str> {
     let is_there = |id: &&str| {
         let has = |cells: &[&Cell]| cells.iter().any(|one| is_plain(one, id));
@@ -109,7 +109,7 @@ fn with_columns<'r>(run: &'r Run, scenarios: &[(&Scenario, Vec<&Cell>)]) -> Vec<
     ids.filter(is_there).collect()
 }
 
-/// One line for each scenario that compares servers, one column for each of them.
+/// Renders one line per scenario that compares servers, with one column per server.
 fn servers(run: &Run) -> String {
     let scenarios: Vec<(&Scenario, Vec<&Cell>)> = run
         .scenarios
@@ -160,7 +160,7 @@ fn servers(run: &Run) -> String {
     out
 }
 
-/// The server's own cell, without anything special.
+/// Returns whether the cell is the server's own, without a variant.
 fn is_plain(cell: &Cell, runtime: &str) -> bool {
     cell.runtime == runtime && cell.variant.is_empty()
 }
@@ -180,7 +180,7 @@ fn figures(cell: &Cell) -> String {
     }
 }
 
-/// One line for each server of the scenarios that compare ways of doing something.
+/// Renders one line per server of the scenarios that compare techniques.
 fn techniques(run: &Run) -> String {
     let mut out = String::new();
     for scenario in run.scenarios.iter().filter(|one| one.compares_variants()) {
@@ -210,7 +210,7 @@ fn techniques(run: &Run) -> String {
     format!("\n| what it is worth | on | |\n|---|---|---|\n{out}")
 }
 
-/// A variant by its figures if it is the first, else by what it is worth.
+/// Renders a variant by its figures if it is the first, else by its ratio to the first.
 fn technique(run: &Run, scenario: &Scenario, cell: &Cell) -> String {
     let against = against(run, scenario, cell);
     let worth = if cell.is_open() {
@@ -234,7 +234,7 @@ fn against(run: &Run, scenario: &Scenario, cell: &Cell) -> String {
         .map_or_else(String::new, |ratio| verdict(&ratio, floor))
 }
 
-/// How many claims hold here, and each with what was seen then and now.
+/// Renders how many claims hold on this machine, and each claim with the write-up's figures and this run's.
 fn claims(run: &Run) -> String {
     let lines = lines(run);
     let of = |answer: Answer| lines.iter().filter(|line| line.answer == answer).count();
@@ -262,7 +262,7 @@ fn claims(run: &Run) -> String {
     out
 }
 
-/// Of a path of the machine that measured only the file's name.
+/// Replaces each path of the machine that measured by its file name.
 fn without_paths(text: &str) -> String {
     let begins =
         |before: Option<char>| before.is_none_or(|c| c.is_whitespace() || "=(\"'`:,".contains(c));
@@ -288,14 +288,14 @@ fn without_paths(text: &str) -> String {
     out + rest
 }
 
-/// Text that ends no code span or fence, and is no tag.
+/// Removes characters that would end a code span or a fence, or begin a tag.
 fn plain(text: &str) -> String {
     let ends = |letter: char| letter.is_control() || matches!(letter, '`' | '<' | '>');
     let plain: String = text.chars().filter(|letter| !ends(*letter)).collect();
     plain.trim().to_owned()
 }
 
-/// `text` with the section between the markers replaced.
+/// Replaces the section of `text` between the markers.
 ///
 /// # Errors
 /// If a marker is missing, or they are in the wrong order.

@@ -1,10 +1,10 @@
-//! The figures of the five write-ups that the experiments repeat, as they printed them.
+//! The published figures of the five write-ups that the experiments repeat.
 
 use crate::{Cell, Column, Scenario};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// The write-ups: file name, and what readers call them.
+/// The write-ups: file name, and title for readers.
 pub const WRITE_UPS: [(&str, &str); 5] = [
     (
         "swoole-basic-class-load.txt",
@@ -16,51 +16,51 @@ pub const WRITE_UPS: [(&str, &str); 5] = [
     ("connection-pool-benchmarks.txt", "Swoole: connection pool"),
 ];
 
-/// One measurement of a write-up. Rates are requests per second.
+/// A measurement of a write-up. Rates are requests per second.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// File name of the write-up.
     pub seed: String,
-    /// The scenario that repeats it.
+    /// The scenario that repeats the measurement.
     pub scenario: String,
-    /// The cell's variant.
+    /// The variant of the scenario's cell.
     #[serde(default)]
     pub variant: String,
     /// Family of the runtime, such as `swoole`.
     pub runtime: String,
-    /// What they ran, for people.
+    /// The server as the write-up names it.
     pub label: String,
-    /// Their connections, if they say.
+    /// Connections, if the write-up gives them.
     pub connections: Option<u32>,
-    /// Whether they kept connections, if they say.
+    /// Whether connections were kept, if the write-up tells.
     pub keep_alive: Option<bool>,
     /// All responses per second.
     pub rate: f64,
     /// Good responses per second.
     pub good: f64,
-    /// Lower end, where they give a range.
+    /// Lower end, if the write-up gives a range.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end, if the write-up gives a range.
     pub high: Option<f64>,
     /// Requests in all.
     pub requests: Option<u64>,
     /// Failed requests.
     #[serde(default)]
     pub failed: u64,
-    /// Median latency.
+    /// Median latency, in milliseconds.
     pub p50_ms: Option<f64>,
-    /// 98th percentile.
+    /// 98th percentile, in milliseconds.
     pub p98_ms: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile, in milliseconds.
     pub p99_ms: Option<f64>,
-    /// Longest request.
+    /// Longest request, in milliseconds.
     pub max_ms: Option<f64>,
-    /// Mean latency.
+    /// Mean latency, in milliseconds.
     pub mean_ms: Option<f64>,
-    /// How long they measured.
+    /// Length of the measurement, in seconds.
     pub measured_s: Option<f64>,
-    /// What they measured with.
+    /// The load generator of the write-up.
     pub tool: String,
 }
 
@@ -70,28 +70,28 @@ struct File {
 }
 
 static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
-    // The file is part of this program; a test reads it.
+    // The file is compiled into the program, and a test parses it.
     toml::from_str(include_str!("../data/figures.toml")).map_or_else(
         |error| unreachable!("figures.toml: {error}"),
         |file: File| file.figure,
     )
 });
 
-/// All figures of the write-ups.
+/// Returns all figures of the write-ups.
 #[must_use]
 pub fn figures() -> &'static [Figure] {
     &FIGURES
 }
 
-/// The figures that the cells of a scenario repeat.
+/// Returns the figures that the cells of a scenario repeat.
 pub fn of_scenario(scenario: &Scenario) -> impl Iterator<Item = &'static Figure> {
     figures()
         .iter()
         .filter(move |figure| figure.scenario == scenario.name)
 }
 
-/// The figure that stands beside a cell: the same scenario, variant and kind of runtime, on as many connections if the cell
-/// repeats the write-up's own set-up.
+/// Returns the figure that is shown beside a cell: the same scenario, variant and kind of runtime, and the same number of
+/// connections if the cell repeats the write-up's own set-up.
 #[must_use]
 pub fn beside(scenario: &Scenario, cell: &Cell) -> Option<&'static Figure> {
     of_scenario(scenario).find(|figure| {
@@ -102,7 +102,7 @@ pub fn beside(scenario: &Scenario, cell: &Cell) -> Option<&'static Figure> {
     })
 }
 
-/// True if a figure of a write-up stands beside at least one cell.
+/// Returns whether a figure of a write-up is shown beside at least one cell.
 #[must_use]
 pub fn any_beside(scenario: &Scenario) -> bool {
     scenario
@@ -112,13 +112,13 @@ pub fn any_beside(scenario: &Scenario) -> bool {
 }
 
 impl Figure {
-    /// True if the write-up's runtime is of the same kind as `runtime`.
+    /// Returns whether the write-up's runtime is of the same kind as `runtime`.
     #[must_use]
     pub fn stands_beside(&self, runtime: &str) -> bool {
         runtime.split('-').next() == Some(self.runtime.as_str())
     }
 
-    /// Share of requests that failed.
+    /// Returns the share of requests that failed.
     #[must_use]
     pub fn failed_share(&self) -> f64 {
         self.requests
@@ -126,7 +126,7 @@ impl Figure {
     }
 }
 
-/// The name of a write-up for people.
+/// Returns the title of a write-up, for display.
 #[must_use]
 pub fn title(seed: &str) -> &str {
     WRITE_UPS

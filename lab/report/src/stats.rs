@@ -1,15 +1,15 @@
 //! Medians and ratios with 95 % intervals.
 //!
-//! From six samples on the interval is made of order statistics and assumes nothing about how the samples are distributed.
-//! With two to five no such interval reaches 95 %: Student's t on the logarithms takes its place, and the result is called
-//! indicative. One sample has no interval.
+//! From six samples on, the interval is made of order statistics and assumes nothing about the distribution of the
+//! samples. With two to five samples no such interval reaches 95 %: Student's t on the logarithms is used, and the result
+//! is called indicative. One sample has no interval.
 
 use measure::stats::median;
 
-/// Below this many samples an interval assumes a log-normal spread.
+/// The number of samples below which an interval assumes a log-normal spread.
 pub const ENOUGH: usize = 6;
 
-/// A change below this is noise on any machine.
+/// The smallest change that counts; any below it is noise on any machine.
 pub const SMALLEST_CHANGE: f64 = 0.02;
 
 /// Two-sided 95 % quantiles of Student's t for 1, 2, … degrees of freedom.
@@ -17,14 +17,14 @@ const STUDENT: [f64; 10] = [
     12.706_2, 4.302_7, 3.182_4, 2.776_4, 2.570_6, 2.446_9, 2.364_6, 2.306_0, 2.262_2, 2.228_1,
 ];
 
-/// What an interval rests on.
+/// The basis of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// One sample: no interval.
     Single,
-    /// Two to five: Student's t on the logarithms.
+    /// Two to five samples: Student's t on the logarithms.
     Student,
-    /// Order statistics.
+    /// Six or more samples: order statistics.
     Ranks,
 }
 
@@ -37,26 +37,26 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Samples (of the smaller side, if there are two).
+    /// Number of samples (of the smaller side, if there are two).
     pub samples: usize,
-    /// What the interval rests on.
+    /// The basis of the interval.
     pub basis: Basis,
 }
 
 impl Estimate {
-    /// True if there is an interval and `point` is not in it.
+    /// Returns whether there is an interval and `point` is not in it.
     #[must_use]
     pub fn excludes(&self, point: f64) -> bool {
         self.basis != Basis::Single && (self.low > point || self.high < point)
     }
 
-    /// True if the interval needs an assumption, or there is none.
+    /// Returns whether the interval needs an assumption, or there is none.
     #[must_use]
     pub fn indicative(&self) -> bool {
         self.basis != Basis::Ranks
     }
 
-    /// The same with every figure changed by a rising function.
+    /// Returns the estimate with every figure changed by an increasing function.
     #[must_use]
     pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
         Self {
@@ -68,19 +68,19 @@ impl Estimate {
     }
 }
 
-/// What a ratio allows to say.
+/// The conclusion that a ratio allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// More, and surely so.
+    /// The figure is certainly higher.
     More,
-    /// Less, and surely so.
+    /// The figure is certainly lower.
     Less,
-    /// The interval holds 1, or the change is too small to matter.
+    /// The interval contains 1, or the change is too small to matter.
     NotShown,
 }
 
 impl Change {
-    /// Judges a ratio; `floor` is how much the same thing differs from itself on this machine.
+    /// Judges a ratio; `floor` is how much a server differs from itself on this machine.
     #[must_use]
     pub fn of(ratio: &Estimate, floor: f64) -> Self {
         let smallest = floor.max(SMALLEST_CHANGE);
@@ -94,7 +94,7 @@ impl Change {
     }
 }
 
-/// The median of positive samples with its interval; none for no samples.
+/// Returns the median of positive samples with its interval; none for no samples.
 #[must_use]
 pub fn estimate(samples: &[f64]) -> Option<Estimate> {
     let value = median(samples);
@@ -123,8 +123,8 @@ pub fn estimate(samples: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The median of `other / base` over pairs that were taken one after the other, with its interval. Pairs with a zero are left
-/// out; none if no pair is left.
+/// Returns the median of `other / base` over pairs that were measured one after the other, with its interval. Pairs with
+/// a zero are left out; none if no pair is left.
 #[must_use]
 pub fn ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let ratios: Vec<f64> = pairs
@@ -135,8 +135,8 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
     estimate(&ratios)
 }
 
-/// `other / base` of samples that are no pairs: two runs. Hodges and Lehmann's estimate with Moses' interval from four samples
-/// a side on, Welch's t on the logarithms below that.
+/// Returns `other / base` of samples that are not paired, such as those of two runs. The interval is that of Hodges and
+/// Lehmann's estimate (Moses) from four samples a side on, and Welch's t on the logarithms below that.
 #[must_use]
 pub fn unpaired(base: &[f64], other: &[f64]) -> Option<Estimate> {
     let positive = |side: &[f64]| {
@@ -193,7 +193,7 @@ fn student(logs: &[f64], freedom: usize) -> (f64, f64) {
     ((centre - half).exp(), (centre + half).exp())
 }
 
-/// With the fewer degrees of freedom of the two sides: never too narrow.
+/// Returns Welch's interval with the fewer degrees of freedom of the two sides, which is never too narrow.
 fn welch(base: &[f64], other: &[f64]) -> (f64, f64) {
     let part = |side: &[f64]| measure::stats::stdev(side).powi(2) / side.len() as f64;
     let centre = measure::stats::mean(other) - measure::stats::mean(base);
@@ -206,7 +206,8 @@ fn quantile(freedom: usize) -> f64 {
     STUDENT[freedom.clamp(1, STUDENT.len()) - 1]
 }
 
-/// Index of the lower end in `n` sorted samples: the largest with at least 95 % between it and its mirror image.
+/// Returns the index of the lower end in `n` sorted samples: the largest with at least 95 % between it and its mirror
+/// image.
 fn rank_of_low_end(n: usize) -> usize {
     let mut term = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
     let mut below = 0.0;
@@ -222,7 +223,7 @@ fn rank_of_low_end(n: usize) -> usize {
     rank.saturating_sub(1)
 }
 
-/// How many of the sorted ratios are cut off on each side, from the exact distribution of Mann and Whitney's U.
+/// Returns how many of the sorted ratios are cut off on each side, from the exact distribution of Mann and Whitney's U.
 fn moses_cut(n: usize, m: usize) -> usize {
     let counts = u_counts(n.min(12), m.min(12));
     let all: f64 = counts.iter().sum();
@@ -237,7 +238,7 @@ fn moses_cut(n: usize, m: usize) -> usize {
     cut.saturating_sub(1)
 }
 
-/// How many of the orders of `n` and `m` samples have each value of U.
+/// Returns how many of the orders of `n` and `m` samples have each value of U.
 fn u_counts(n: usize, m: usize) -> Vec<f64> {
     // The coefficients of the Gaussian binomial: one factor (1 - q^(m+i)) / (1 - q^i) at a time.
     let mut counts = vec![0.0; n * m + 1];

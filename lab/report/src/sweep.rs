@@ -1,28 +1,28 @@
-//! The curves of a sweep: the rate of each runtime and variant over what is counted on the axis.
+//! The curves of a sweep: the rate of each runtime and variant over the number on the axis.
 
 use crate::cell::Metric;
 use crate::usl::{self, Fit};
 use crate::{Run, Scenario};
 
-/// Number and rates, repeat by repeat.
+/// Numbers on the axis, each with the rates of its repeats.
 pub type Points = Vec<(f64, Vec<f64>)>;
 
-/// One curve.
+/// The curve of a runtime and variant.
 #[derive(Clone, Debug)]
 pub struct Curve {
     /// `id` of the runtime.
     pub runtime: String,
     /// Variant.
     pub variant: String,
-    /// What was measured, in the order of the axis.
+    /// The measured points, in the order of the axis.
     pub points: Points,
-    /// The law that fits.
+    /// The fitted scaling law.
     pub fit: Option<Fit>,
     /// The smallest number that is not shown to be worse than the best.
     pub recommended: Option<f64>,
 }
 
-/// The points of one curve. Repeats are in the order of their blocks, so that those of two points pair up.
+/// Returns the points of one curve. Repeats are in the order of their blocks, so that those of two points form pairs.
 #[must_use]
 pub fn points(scenario: &Scenario, runtime: &str, variant: &str) -> Points {
     let mut points: Points = scenario
@@ -40,7 +40,7 @@ pub fn points(scenario: &Scenario, runtime: &str, variant: &str) -> Points {
     points
 }
 
-/// Every curve of a scenario; none if it is no sweep.
+/// Returns every curve of a scenario; none if the scenario is no sweep.
 #[must_use]
 pub fn curves(run: &Run, scenario: &Scenario) -> Vec<Curve> {
     let mut names: Vec<(&str, &str)> = Vec::new();

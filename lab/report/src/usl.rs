@@ -1,36 +1,37 @@
-//! Gunther's universal scaling law: how a rate grows with workers or connections, and where it stops to.
+//! Gunther's universal scaling law: how a rate grows with workers or connections, and where the growth ends.
 //!
-//! `X(n) = λ n / (1 + σ (n − 1) + κ n (n − 1))`: λ is what one does, σ the share that is serial, κ what all cost each other.
-//! `n / X` is linear in `1/λ`, `σ/λ` and `κ/λ`, so the fit is a weighted linear least squares with a solution in closed form.
+//! `X(n) = λ n / (1 + σ (n − 1) + κ n (n − 1))`: λ is the rate of one, σ the serial share (contention), κ the cost of
+//! coordination between all (coherence). `n / X` is linear in `1/λ`, `σ/λ` and `κ/λ`, so the fit is a weighted linear
+//! least squares with a closed-form solution.
 
 use measure::stats::median;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
-/// Distinct numbers that a fit needs.
+/// The number of distinct points that a fit needs.
 pub const POINTS: usize = 6;
-/// A curve is not drawn, nor a maximum named, beyond this multiple of the largest number measured.
+/// The multiple of the largest measured number beyond which no maximum is named.
 const REACH: f64 = 1.5;
 const RESAMPLES: usize = 400;
 
-/// The law that fits a sweep.
+/// The law fitted to a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// Rate of one.
+    /// The rate of one (λ).
     pub lambda: f64,
-    /// Contention.
+    /// Contention (σ).
     pub sigma: f64,
-    /// Coherence.
+    /// Coherence (κ).
     pub kappa: f64,
     /// Share of the rates' variance that the law explains.
     pub r2: f64,
-    /// The number with the highest rate, and its 95 % interval over resampled repeats; none if the rate still rises where the
-    /// measuring ended.
+    /// The number with the highest rate, and its 95 % interval over resampled repeats; none if the rate still rises at
+    /// the end of the measured range.
     pub best: Option<(f64, f64, f64)>,
 }
 
 impl Fit {
-    /// The rate for `n`.
+    /// Returns the rate for `n`.
     #[must_use]
     pub fn at(&self, n: f64) -> f64 {
         self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
@@ -64,7 +65,7 @@ pub fn fit(points: &[(f64, Vec<f64>)]) -> Option<Fit> {
     })
 }
 
-/// Where the law has its maximum, if it has one that was measured or nearly so.
+/// Returns where the law has its maximum, if that is within the measured range or nearly so.
 fn peak(law: &Fit, largest: f64) -> Option<f64> {
     let best = ((1.0 - law.sigma).max(0.0) / law.kappa).sqrt().max(1.0);
     (law.kappa > 0.0 && best <= largest * REACH).then_some(best)
@@ -115,7 +116,7 @@ fn explained(law: &Fit, points: &[(f64, f64)]) -> f64 {
     if all > 0.0 { 1.0 - left / all } else { 1.0 }
 }
 
-/// λ, σ and κ. A negative σ or κ means nothing; the one that would be is left out.
+/// Returns λ, σ and κ. A negative σ or κ has no meaning; a coefficient that would be negative is left out.
 fn solve(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let candidates = [[true, true], [true, false], [false, true], [false, false]];
     candidates
@@ -128,9 +129,9 @@ fn solve(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
         .map(|(lambda, sigma, kappa, _)| (lambda, sigma, kappa))
 }
 
-/// The least squares with σ and κ or only one of them, and what is left of the squares.
+/// Returns the least squares with σ and κ or only one of them, and the residual sum of squares.
 fn solve_with(points: &[(f64, f64)], used: [bool; 2]) -> Option<(f64, f64, f64, f64)> {
-    // The last column is what the row should give; dividing it by n / X makes every error relative.
+    // The last column is the right-hand side; dividing by n / X makes every error relative.
     let rows = points.iter().map(|(n, rate)| {
         let weight = rate / n;
         [
@@ -183,8 +184,8 @@ fn gauss(mut rows: [[f64; 4]; 3]) -> Option<[f64; 3]> {
     Some([0, 1, 2].map(|at| rows[at][3] / rows[at][at]))
 }
 
-/// The smallest number whose rate is not shown to be below the highest: what to configure. Each entry is a number and its
-/// rates, repeat by repeat.
+/// Returns the smallest number whose rate is not shown to be below the highest: the number to configure. Each point is a
+/// number and the rates of its repeats.
 #[must_use]
 pub fn recommended(points: &[(f64, Vec<f64>)], floor: f64) -> Option<f64> {
     let (_, best) = points

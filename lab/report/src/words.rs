@@ -1,4 +1,4 @@
-//! Figures as readers see them: one way to write a rate with its interval, a ratio, a cell's name.
+//! Figures as text: one format for a rate with its interval, a ratio, a cell's name.
 
 use crate::cell::Metric;
 use crate::stats::{Basis, Change, Estimate};
@@ -6,7 +6,7 @@ use crate::{Cell, Column, Run};
 use measure::Distribution;
 use measure::text::{bytes, duration, percent, rate};
 
-/// A figure with its unit.
+/// Formats a figure with its unit.
 #[must_use]
 pub fn value(metric: &Metric, figure: f64) -> String {
     match metric {
@@ -20,7 +20,7 @@ pub fn value(metric: &Metric, figure: f64) -> String {
     }
 }
 
-/// A figure with its interval.
+/// Formats a figure with its interval.
 #[must_use]
 pub fn interval(metric: &Metric, found: &Estimate) -> String {
     let own = value(metric, found.value);
@@ -30,10 +30,10 @@ pub fn interval(metric: &Metric, found: &Estimate) -> String {
     format!("{own} [{}]", ends(metric, found))
 }
 
-/// An interval whose ends differ by this factor says nothing but that there are too few repeats.
+/// The factor between the ends of an interval beyond which the interval only shows that there are too few repeats.
 const USELESS: f64 = 20.0;
 
-/// Both ends of an interval without the unit's repetition.
+/// Formats both ends of an interval, without repeating the unit.
 #[must_use]
 pub fn ends(metric: &Metric, found: &Estimate) -> String {
     if found.basis == Basis::Student && found.high > found.low * USELESS {
@@ -46,7 +46,7 @@ pub fn ends(metric: &Metric, found: &Estimate) -> String {
     format!("{}–{}", short(found.low), short(found.high))
 }
 
-/// A ratio with its interval: `×1.23 [1.20–1.26]`.
+/// Formats a ratio with its interval: `×1.23 [1.20–1.26]`.
 #[must_use]
 pub fn times(ratio: &Estimate) -> String {
     let own = format!("×{}", factor(ratio.value));
@@ -59,7 +59,7 @@ pub fn times(ratio: &Estimate) -> String {
     format!("{own} [{}–{}]", factor(ratio.low), factor(ratio.high))
 }
 
-/// What a ratio allows to say, short: `×1.23` or `no difference shown`.
+/// Formats the conclusion that a ratio allows: `×1.23` or `no difference shown`.
 #[must_use]
 pub fn verdict(ratio: &Estimate, floor: f64) -> String {
     match Change::of(ratio, floor) {
@@ -76,7 +76,7 @@ pub fn verdict(ratio: &Estimate, floor: f64) -> String {
     }
 }
 
-/// A rate's ratio in both units and directions: `+23 % req/s = −19 % time per request`.
+/// Formats a rate's ratio in both units and directions: `+23 % req/s = −19 % time per request`.
 #[must_use]
 pub fn both_ways(ratio: f64) -> String {
     format!(
@@ -86,7 +86,7 @@ pub fn both_ways(ratio: f64) -> String {
     )
 }
 
-/// A ratio as a change: `+23 %`.
+/// Formats a ratio as a change: `+23 %`.
 #[must_use]
 pub fn signed(ratio: f64) -> String {
     let change = (ratio - 1.0) * 100.0;
@@ -112,10 +112,10 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-/// A percentile with fewer samples above it is no figure.
+/// The fewest samples above a percentile for which it is shown.
 const ENOUGH: u64 = 10;
 
-/// A percentile of latency; a dash where there are too few samples for it.
+/// Formats a percentile of latency; a dash if there are too few samples for it.
 #[must_use]
 pub fn percentile(latency: &Distribution, percent: f64) -> String {
     if latency.samples_above(percent) >= ENOUGH {
@@ -125,13 +125,14 @@ pub fn percentile(latency: &Distribution, percent: f64) -> String {
     }
 }
 
-/// The name of a cell's runtime.
+/// Returns the name of a cell's runtime.
 #[must_use]
 pub fn runtime_name<'run>(run: &'run Run, id: &'run str) -> &'run str {
     run.runtime(id).map_or(id, |runtime| &runtime.name)
 }
 
-/// A cell's name inside its scenario: runtime, variant, place on the axis, and connections where the write-up's are repeated.
+/// Returns a cell's name inside its scenario: runtime, variant, place on the axis, and whether it is configured as in the
+/// write-up.
 #[must_use]
 pub fn cell_name(run: &Run, cell: &Cell) -> String {
     let mut name = runtime_name(run, &cell.runtime).to_owned();

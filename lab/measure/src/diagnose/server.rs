@@ -23,7 +23,7 @@ pub(super) fn early_eof(run: &Run) -> Option<Verdict> {
     )
 }
 
-/// Idle time-outs that servers ship with, in seconds, and whose they are.
+/// Default idle time-outs of servers, in seconds, with the setting's name.
 const TIMERS: [(f64, &str); 4] = [
     (5.0, "Apache KeepAliveTimeout"),
     (15.0, "a 15 s keep-alive timer"),

@@ -1,4 +1,4 @@
-//! Each rule fires on the run it was made for, and none on a healthy one.
+//! Each rule fires on the run that it was made for, and none fires on a healthy one.
 
 use super::*;
 use crate::run::{ErrorClass, Kernel, Point, ServerCpu};

@@ -1,4 +1,4 @@
-//! What a run cost the processors and the kernel.
+//! The cost of a run in processor time, and the kernel's counters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

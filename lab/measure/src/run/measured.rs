@@ -1,4 +1,4 @@
-//! What was measured of requests, connections and bytes.
+//! The measurements of requests, connections and bytes.
 
 use crate::Distribution;
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
-//! One load run: what was asked, what happened, and what it cost.
+//! One load run: its setup, its measurements, and its cost.
 //!
-//! This is the published JSON. A field is only ever added; a changed meaning gets a new
-//! [`SCHEMA`]. Durations are microseconds (`_us`) or seconds (`_s`).
+//! These types are the published JSON. Fields are only ever added; a changed meaning gets a new [`SCHEMA`]. Durations are
+//! microseconds (`_us`) or seconds (`_s`).
 
 mod cost;
 mod measured;
@@ -84,7 +84,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The distribution to judge users' waiting by: response time if there was a plan.
+    /// Returns the distribution that shows how long users wait: response time in an open loop, else service time.
     #[must_use]
     pub fn headline_latency(&self) -> &Distribution {
         self.latency
@@ -93,13 +93,13 @@ impl Run {
             .unwrap_or(&self.latency.service)
     }
 
-    /// Failures of one class.
+    /// Returns the number of failures of one class.
     #[must_use]
     pub fn errors_of(&self, class: ErrorClass) -> u64 {
         self.errors.get(&class).copied().unwrap_or(0)
     }
 
-    /// Good plus failed.
+    /// Returns the number of good and failed requests.
     #[must_use]
     pub fn finished(&self) -> u64 {
         self.counts.good + self.counts.failed

@@ -89,7 +89,7 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
-    /// All classes, in the order of the wire.
+    /// All classes, in the order of a request's phases.
     pub const ALL: [Self; 17] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,
@@ -110,7 +110,7 @@ impl ErrorClass {
         Self::Http2,
     ];
 
-    /// The name used in every output.
+    /// Returns the name used in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -134,7 +134,7 @@ impl ErrorClass {
         }
     }
 
-    /// True if the connection was never usable.
+    /// Returns whether the connection could not be established.
     #[must_use]
     pub fn is_connect(self) -> bool {
         self < Self::Tls

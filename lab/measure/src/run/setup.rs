@@ -1,4 +1,4 @@
-//! What a load was asked to do.
+//! The setup of a load run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ pub enum KeepAlive {
 }
 
 impl KeepAlive {
-    /// In words.
+    /// Returns the setting as text.
     #[must_use]
     pub fn words(self) -> String {
         match self {

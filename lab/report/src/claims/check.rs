@@ -1,4 +1,4 @@
-//! The checks of claims: two cells compared, a figure between bounds, the best number of a sweep, what a cell is limited by.
+//! The checks of claims: two cells compared, a figure between bounds, the best number of a sweep, the limit of a cell.
 
 use super::Answer;
 use super::selector::{Selector, missing, name, of, place};
@@ -74,7 +74,7 @@ impl Compare {
                 times(&ratio),
             ),
         };
-        // What was read back is exact: it needs no repeats.
+        // A figure that was read back is exact, and needs no repeats.
         let answer = match metric {
             Metric::Observed(_) => within(&ratio, self.min, self.max),
             _ => ratio_answer(&ratio, self.min, self.max),
@@ -139,7 +139,7 @@ impl Limit {
     }
 }
 
-/// An interval that lies on one side of a bound decides; one without repeats decides nothing about a ratio.
+/// Judges a ratio: an interval on one side of a bound decides; a single repeat decides nothing.
 fn ratio_answer(ratio: &Estimate, min: Option<f64>, max: Option<f64>) -> Answer {
     if ratio.basis == Basis::Single {
         Answer::NotShown

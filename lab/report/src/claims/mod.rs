@@ -1,4 +1,5 @@
-//! The claims of the five write-ups, each held against a run: what they saw, what this machine says, agree or not and why.
+//! The claims of the five write-ups, each checked against a run: what the write-up saw, what this machine shows, whether
+//! they agree, and why.
 
 mod check;
 mod selector;
@@ -9,17 +10,17 @@ use selector::Selector;
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// A claim and the check that belongs to it.
+/// A claim and its check.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Its number in the order of the write-ups.
+    /// Its number, in the order of the write-ups.
     pub id: String,
     /// File name of the write-up.
     pub seed: String,
-    /// What it says.
+    /// The claim as the write-up makes it.
     pub said: String,
-    /// The figures it rests on.
+    /// The figures that the claim rests on.
     pub saw: String,
     agrees: String,
     differs: String,
@@ -30,34 +31,34 @@ pub struct Claim {
     limit: Option<Limit>,
 }
 
-/// What a run says to a claim.
+/// The answer of a run to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The same.
+    /// The run agrees with the claim.
     Agrees,
-    /// Something else.
+    /// The run differs from the claim.
     Differs,
     /// The interval allows both.
     NotShown,
-    /// Not measured in this run, or never.
+    /// The run, or the program, does not measure the claim.
     NotMeasured,
 }
 
-/// One line of the table of claims.
+/// A line of the table of claims.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The claim.
     pub claim: &'static Claim,
-    /// What this machine says, in figures.
+    /// The figures of this machine.
     pub here: String,
-    /// Whether that is the same.
+    /// Whether the figures agree with the claim.
     pub answer: Answer,
-    /// Why it is or is not.
+    /// Why they agree or differ.
     pub why: String,
 }
 
 impl Answer {
-    /// In a word or two.
+    /// Returns the answer as a word or two.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -75,14 +76,14 @@ struct File {
 }
 
 static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
-    // The file is part of this program; a test reads it.
+    // The file is compiled into the program, and a test parses it.
     toml::from_str(include_str!("../../data/claims.toml")).map_or_else(
         |error| unreachable!("claims.toml: {error}"),
         |file: File| file.claim,
     )
 });
 
-/// Which of the cells that a scenario can measure claims are held against: of the servers that a claim would take, the first one.
+/// Returns which of a scenario's cells the claims rest on: for each claim, the first of the servers that it accepts.
 #[must_use]
 pub fn rest_on(scenario: &str, cells: &[CellKey]) -> Vec<bool> {
     let selectors: Vec<&Selector> = CLAIMS.iter().flat_map(Claim::selectors).collect();
@@ -90,14 +91,14 @@ pub fn rest_on(scenario: &str, cells: &[CellKey]) -> Vec<bool> {
     (0..cells.len()).map(picked).collect()
 }
 
-/// Holds every claim against the run.
+/// Checks every claim against the run.
 #[must_use]
 pub fn lines(run: &Run) -> Vec<Line> {
     CLAIMS.iter().map(|claim| line(run, claim)).collect()
 }
 
 impl Claim {
-    /// The cells that it looks at.
+    /// Returns the selectors of the cells that the claim compares.
     fn selectors(&self) -> impl Iterator<Item = &Selector> {
         let compared = self.compare.iter().flat_map(|one| [&one.base, &one.with]);
         compared
@@ -109,7 +110,7 @@ impl Claim {
 
 const NOT_SHOWN: &str = "Too few repeats: the interval holds both answers, or there is none. hearth bench --full takes more.";
 
-/// How to have a claim measured that this run has no figures for.
+/// Returns how to measure a claim that this run has no figures for.
 fn how(run: &Run, claim: &Claim) -> String {
     let scenarios = || claim.selectors().filter_map(|one| one.scenarios.first());
     let missing = scenarios().find(|name| run.scenario(name).is_none());

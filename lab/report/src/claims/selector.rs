@@ -1,9 +1,9 @@
-//! The cells that a claim looks at.
+//! The selection of the cells that a claim is checked against.
 
 use crate::{Cell, CellKey, Column, Run, Scenario, Status};
 use serde::Deserialize;
 
-/// Picks a cell: the first scenario and runtime of the lists that have figures.
+/// A selector of a cell: the first scenario and runtime of the lists that have figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Selector {
@@ -17,7 +17,7 @@ pub(super) struct Selector {
 }
 
 impl Selector {
-    /// The cell, or why there is none with figures.
+    /// Returns the selected cell, or why there is none with figures.
     pub(super) fn cell<'run>(
         &self,
         run: &'run Run,
@@ -52,7 +52,7 @@ impl Selector {
             && self.connections.is_none_or(|one| one == cell.connections)
     }
 
-    /// True if it takes the cell of that place, where all of them have figures.
+    /// Returns whether the cell at `at` would be selected if all cells had figures.
     pub(super) fn picks(&self, scenario: &str, cells: &[CellKey], at: usize) -> bool {
         let has = |runtime: &&String| cells.iter().any(|cell| self.fits(cell, runtime));
         self.scenarios.iter().any(|name| name == scenario)
@@ -89,12 +89,12 @@ pub(super) fn missing(run: &Run, cell: &Cell) -> String {
     }
 }
 
-/// Where a figure is from: runtime, variant and scenario.
+/// Returns the origin of a figure: runtime, variant and scenario.
 pub(super) fn place(run: &Run, scenario: &Scenario, cell: &Cell) -> String {
     format!("{} ({})", name(run, cell), of(scenario))
 }
 
-/// Runtime, variant, and the load where that is the write-up's.
+/// Returns runtime and variant, and the load if that is the write-up's.
 pub(super) fn name(run: &Run, cell: &Cell) -> String {
     let mut text = crate::words::runtime_name(run, &cell.runtime).to_owned();
     if !cell.variant.is_empty() {
@@ -106,7 +106,7 @@ pub(super) fn name(run: &Run, cell: &Cell) -> String {
     text
 }
 
-/// The scenario, and its database where that is not the write-ups' kind.
+/// Returns the scenario, and its database if that is not the write-ups' kind.
 pub(super) fn of(scenario: &Scenario) -> String {
     let on = match scenario.database.as_deref() {
         Some("sqlite") => ", on SQLite",

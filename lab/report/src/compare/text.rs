@@ -1,4 +1,4 @@
-//! A comparison in words: for a terminal, and as Markdown.
+//! A comparison as text: for a terminal, and as Markdown.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ impl Row {
 }
 
 impl Comparison {
-    /// For a terminal.
+    /// Renders the comparison for a terminal.
     #[must_use]
     pub fn text(&self, style: Style) -> String {
         let mut out = String::new();
@@ -83,7 +83,7 @@ impl Comparison {
         }
     }
 
-    /// For a pull request.
+    /// Renders the comparison as Markdown, for a pull request.
     #[must_use]
     pub fn markdown(&self) -> String {
         if let Some(why) = &self.refused {

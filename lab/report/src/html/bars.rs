@@ -9,12 +9,13 @@ use crate::{Cell, Column, Role, Run, Scenario, seeds};
 use maud::{Markup, html};
 use measure::text::{duration, rate};
 
-/// Rates: a bar to the median, a whisker for the interval, a dot per repeat, a diamond for the write-up's own figure.
+/// Renders rates: a bar to the median, a whisker for the interval, a dot per repeat, a diamond for the write-up's own
+/// figure.
 pub(super) fn rates(run: &Run, scenario: &Scenario) -> Markup {
     let cells: Vec<(&Cell, Estimate)> = scenario
         .cells
         .iter()
-        // Where requests come at a rate of their own, that rate says nothing of the server.
+        // In an open loop the rate is the load's, not the server's.
         .filter(|cell| !cell.is_open())
         .filter_map(|cell| Some((cell, cell.figure(&Metric::Goodput)?)))
         .collect();
@@ -102,7 +103,7 @@ fn legend(scenario: &Scenario) -> Markup {
     }
 }
 
-/// Latency where requests come at a rate of their own: a bar to the 99th percentile, a dot at the median.
+/// Renders the latency of open loops: a bar to the 99th percentile, a dot at the median.
 pub(super) fn latencies(run: &Run, scenario: &Scenario) -> Markup {
     let open = scenario.cells.iter().filter(|cell| cell.is_open());
     let cells: Vec<(&Cell, [f64; 2])> = open
@@ -133,7 +134,7 @@ pub(super) fn latencies(run: &Run, scenario: &Scenario) -> Markup {
     }
 }
 
-/// Name, and under it what the load was.
+/// Renders a cell's name, and below it the load.
 fn label(run: &Run, cell: &Cell) -> Markup {
     html! {
         p.label {
@@ -146,12 +147,12 @@ fn label(run: &Run, cell: &Cell) -> Markup {
     }
 }
 
-/// A percentage stays in one line.
+/// Keeps a percentage on one line.
 fn unbroken(text: &str) -> String {
     text.replace(" %", "\u{a0}%")
 }
 
-/// Connections, keep-alive and workers in a few words.
+/// Returns connections, keep-alive and workers as text.
 pub(super) fn load(cell: &Cell) -> String {
     let mut parts = vec![format!("{} connections", cell.connections)];
     if !cell.keep_alive {
@@ -166,7 +167,7 @@ pub(super) fn load(cell: &Cell) -> String {
     parts.join(" · ")
 }
 
-/// Processor time per request: server in its own code and in the kernel, proxy, database, load generator.
+/// Renders processor time per request: server in its own code and in the kernel, proxy, database, load generator.
 pub(super) fn cpu(run: &Run, scenario: &Scenario) -> Markup {
     let cells: Vec<(&Cell, Vec<Part>)> = scenario
         .cells
@@ -209,7 +210,7 @@ pub(super) fn cpu(run: &Run, scenario: &Scenario) -> Markup {
     }
 }
 
-/// A piece of a request's cost.
+/// A part of a request's cost.
 struct Part {
     class: &'static str,
     name: &'static str,
@@ -261,7 +262,7 @@ fn parts(cell: &Cell) -> Vec<Part> {
     .collect()
 }
 
-/// From 0 to a round number.
+/// A scale from 0 to the highest figure, with some room above it.
 struct Scale {
     top: f64,
 }
@@ -278,7 +279,7 @@ impl Scale {
         }
     }
 
-    /// A place on it, in percent.
+    /// Returns the position of a figure on the scale, in percent.
     fn at(&self, figure: f64) -> String {
         format!("{:.2}%", (figure / self.top * 100.0).clamp(0.0, 100.0))
     }

@@ -1,4 +1,4 @@
-//! The write-ups' claims beside what this machine says, and what would help the user's own app.
+//! The write-ups' claims beside this machine's figures, and the advice for the user's own app.
 
 use crate::advice::{Gain, Worth, gains};
 use crate::cell::Metric;
@@ -8,7 +8,7 @@ use crate::words::{both_ways, interval, verdict};
 use crate::{Advice, Run};
 use maud::{Markup, html};
 
-/// One table per write-up.
+/// Renders one table per write-up.
 pub(super) fn section(run: &Run) -> Markup {
     let lines = lines(run);
     html! {
@@ -56,7 +56,7 @@ fn claim(line: &Line) -> Markup {
     }
 }
 
-/// What would help the user's own app, each with its measured gain.
+/// Renders the advice for the user's own app, each piece with its measured gain.
 pub(super) fn advice(run: &Run) -> Markup {
     if run.advice.is_empty() {
         return html! {};

@@ -1,20 +1,20 @@
-//! Latency by percentile: the whole distribution, tail included, on logarithmic axes.
+//! Latency by percentile: the whole distribution, including its tail, on logarithmic axes.
 
 use super::plot::{Axis, frame, keys, polyline};
 use crate::{Cell, Column, Run, Scenario};
 use maud::{Markup, html};
 use measure::text::duration;
 
-/// The percentiles drawn, and those that are named on the axis.
+/// The percentiles that are drawn; below them, those that the axis names.
 const DRAWN: [f64; 19] = [
     0.0, 10.0, 25.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 93.0, 95.0, 97.0, 98.0, 99.0,
     99.5, 99.9, 99.99,
 ];
 const NAMED: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
-/// A percentile with fewer samples above it is not drawn.
+/// The fewest samples above a percentile for which it is drawn.
 const ENOUGH: u64 = 5;
 
-/// One line per cell that is fairly configured.
+/// Renders one line per fairly configured cell.
 pub(super) fn percentiles(run: &Run, scenario: &Scenario) -> Markup {
     let cells: Vec<(&Cell, Vec<(f64, f64)>)> = scenario
         .cells
@@ -57,7 +57,7 @@ pub(super) fn percentiles(run: &Run, scenario: &Scenario) -> Markup {
     }
 }
 
-/// Percentile and latency, as far as there are samples.
+/// Returns percentiles and latencies in nanoseconds, as far as there are enough samples.
 fn spectrum(cell: &Cell) -> Vec<(f64, f64)> {
     let all = cell.latency();
     if all.is_empty() {
@@ -70,7 +70,7 @@ fn spectrum(cell: &Cell) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Each nine has the same width.
+/// Returns the position of a percentile on the axis, where each nine has the same width.
 fn place(percent: f64) -> f64 {
     (1.0 - percent / 100.0).max(1e-9).log10() / -4.0
 }

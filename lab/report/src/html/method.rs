@@ -1,9 +1,9 @@
-//! Method and caveats, and what was found on the machine.
+//! Method and caveats of the run, and the servers of the machine.
 
 use crate::{Run, Runtime, RuntimeKind, caveats};
 use maud::{Markup, html};
 
-/// How the figures were taken and what to be careful of.
+/// Renders how the figures were taken and the cautions about them.
 pub(super) fn section(run: &Run) -> Markup {
     html! {
         section #method {
@@ -20,7 +20,7 @@ pub(super) fn section(run: &Run) -> Markup {
     }
 }
 
-/// Every known server, database and proxy: its version, or how to get it.
+/// Renders every known server, database and proxy: its version, or how to get it.
 pub(super) fn runtimes(run: &Run) -> Markup {
     html! {
         section #runtimes {

@@ -1,8 +1,8 @@
-//! The report as one HTML file: no script, no second file, charts as SVG drawn here.
+//! The report as one HTML file: no script, no second file, charts as SVG.
 //!
-//! Drawn here rather than by a charting library: the charts are bars and lines, the page works without JavaScript and when
-//! printed, and colours follow the reader's light or dark scheme because they are CSS. Geometry is in percent, so text keeps
-//! its size on a phone. maud escapes everything that is put into it.
+//! The charts are drawn here rather than by a charting library: they are bars and lines, the page works without
+//! JavaScript and when printed, and colours follow the reader's light or dark scheme because they are CSS. Geometry is in
+//! percent, so text keeps its size on a phone. maud escapes all text that is inserted.
 
 mod bars;
 mod claims;
@@ -90,13 +90,13 @@ fn minutes(seconds: f64) -> String {
     }
 }
 
-/// A scenario's name as a fragment.
+/// Returns a scenario's name as a URL fragment.
 fn anchor(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     format!("s-{}", name.chars().map(safe).collect::<String>())
 }
 
-/// The class that gives a runtime its colour.
+/// Returns the CSS class that gives a runtime its colour.
 fn colour(runtime: &str) -> String {
     let known = [
         "hearth",

@@ -1,4 +1,4 @@
-//! Lines over an axis: sweeps with the law that fits, and rates over time.
+//! Line charts: sweeps with the fitted scaling law, and rates over time.
 
 use super::colour;
 use crate::stats::estimate;
@@ -8,10 +8,10 @@ use crate::{Cell, Column, Run, Scenario};
 use maud::{Markup, PreEscaped, html};
 use measure::text::rate;
 
-/// The drawing's own units; it is stretched to the space there is, its strokes are not.
+/// The drawing's own units; the drawing is stretched to the available space, its strokes are not.
 const SIZE: f64 = 1000.0;
 
-/// An axis that turns figures into shares of the drawing.
+/// An axis that converts figures into shares of the drawing.
 pub(super) struct Axis {
     low: f64,
     high: f64,
@@ -19,7 +19,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// From `low` to `high`, equal steps.
+    /// Returns an axis from `low` to `high` with equal steps.
     pub(super) fn linear(low: f64, high: f64) -> Self {
         let high = if high.is_finite() && high > low {
             high
@@ -33,7 +33,7 @@ impl Axis {
         }
     }
 
-    /// From `low` to `high`, equal factors.
+    /// Returns an axis from `low` to `high` with equal factors.
     pub(super) fn logarithmic(low: f64, high: f64) -> Self {
         let low = low.max(1e-9);
         let high = if high.is_finite() {
@@ -48,7 +48,7 @@ impl Axis {
         }
     }
 
-    /// The share of the axis at which a figure is.
+    /// Returns the position of a figure as a share of the axis.
     pub(super) fn share(&self, figure: f64) -> f64 {
         let share = if self.logarithmic {
             (figure.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -62,14 +62,14 @@ impl Axis {
         }
     }
 
-    /// Round figures on it: their places and their words.
+    /// Returns round figures on the axis: their positions and labels.
     pub(super) fn words(&self, word: impl Fn(f64) -> String) -> Vec<(f64, String)> {
         let ticks = self.ticks();
         let words = ticks.iter().map(|tick| (self.share(*tick), word(*tick)));
         words.collect()
     }
 
-    /// Round figures on it.
+    /// Returns round figures on the axis.
     pub(super) fn ticks(&self) -> Vec<f64> {
         if !self.logarithmic {
             return ticks(self.low, self.high, 4);
@@ -89,7 +89,7 @@ impl Axis {
     }
 }
 
-/// About `wanted` round figures between two.
+/// Returns about `wanted` round figures between `low` and `high`.
 pub(super) fn ticks(low: f64, high: f64, wanted: u32) -> Vec<f64> {
     let rough = (high - low) / f64::from(wanted);
     if !rough.is_finite() || rough <= 0.0 {
@@ -108,7 +108,7 @@ pub(super) fn ticks(low: f64, high: f64, wanted: u32) -> Vec<f64> {
         .collect()
 }
 
-/// A drawing with its axes; `figures` are SVG in [`SIZE`] units.
+/// Renders a drawing with its axes; `figures` are SVG in [`SIZE`] units.
 pub(super) fn frame(
     x: &[(f64, String)],
     y: &[(f64, String)],
@@ -129,7 +129,8 @@ pub(super) fn frame(
     }
 }
 
-/// A line through points given as shares of both axes, as SVG. `class` must be a name of this program's own.
+/// Returns a line through points given as shares of both axes, as SVG. `class` is not escaped: it must be a constant of
+/// this program.
 pub(super) fn line(class: &str, points: &[(f64, f64)]) -> String {
     let points: Vec<String> = points
         .iter()
@@ -145,7 +146,8 @@ fn number(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// The rate over workers or connections: medians with intervals, the fitted law dashed, the recommended number marked.
+/// Renders the rate over workers or connections: medians with intervals, the fitted law dashed, the recommended number
+/// marked.
 pub(super) fn sweep(run: &Run, scenario: &Scenario) -> Markup {
     let curves = curves(run, scenario);
     let axis = scenario.axis.as_deref().unwrap_or("x");
@@ -226,7 +228,7 @@ fn curve_svg(curve: &Curve, x: &Axis, y: &Axis) -> String {
     svg + "</g>"
 }
 
-/// What a curve recommends and what the law says.
+/// Returns a curve's recommendation and its scaling law, as text.
 fn curve_words(curve: &Curve, axis: &str) -> String {
     let mut text = curve
         .recommended
@@ -247,7 +249,7 @@ fn curve_words(curve: &Curve, axis: &str) -> String {
     text
 }
 
-/// The line of a cell, in the colour of its server.
+/// Returns the line of a cell, in the colour of its server.
 pub(super) fn polyline(scenario: &Scenario, cell: &Cell, points: Vec<(f64, f64)>) -> String {
     format!(
         "<g class=\"{}\">{}</g>",
@@ -256,7 +258,7 @@ pub(super) fn polyline(scenario: &Scenario, cell: &Cell, points: Vec<(f64, f64)>
     )
 }
 
-/// The rate over time in the repeat with the median rate of each cell.
+/// Renders the rate over time, for each cell in the repeat with the median rate.
 pub(super) fn timeline(run: &Run, scenario: &Scenario) -> Markup {
     let shown: Vec<(&Cell, &measure::Run)> = scenario
         .cells
@@ -293,14 +295,14 @@ pub(super) fn timeline(run: &Run, scenario: &Scenario) -> Markup {
     }
 }
 
-/// The load run of the repeat whose rate is the median.
+/// Returns the load run of the repeat with the median rate.
 pub(super) fn middle(cell: &Cell) -> Option<&measure::Run> {
     let mut repeats: Vec<_> = cell.repeats.iter().collect();
     repeats.sort_by(|a, b| a.load.rates.goodput.total_cmp(&b.load.rates.goodput));
     Some(&repeats.get(repeats.len() / 2)?.load)
 }
 
-/// The stroke of a cell's line: variants of one runtime differ in their dashes.
+/// Returns the stroke class of a cell's line: variants of one runtime differ in their dashes.
 pub(super) fn dash(scenario: &Scenario, cell: &Cell) -> String {
     let mut variants: Vec<&str> = Vec::new();
     for other in scenario
@@ -319,7 +321,7 @@ pub(super) fn dash(scenario: &Scenario, cell: &Cell) -> String {
     format!("line d{}", index % 5)
 }
 
-/// A rate on an axis.
+/// Formats a rate for an axis.
 fn whole(figure: f64) -> String {
     if figure == 0.0 {
         "0".to_owned()
@@ -328,7 +330,7 @@ fn whole(figure: f64) -> String {
     }
 }
 
-/// What each line is.
+/// Renders the key of the lines.
 pub(super) fn keys(run: &Run, scenario: &Scenario, cells: &[&Cell]) -> Markup {
     html! {
         ul.keys.inline {

@@ -1,10 +1,10 @@
-//! One scenario: what it shows, its charts and its table.
+//! One scenario: its purpose, its charts and its table.
 
 use super::{anchor, bars, latency, plot, table};
 use crate::{Run, Scenario, seeds};
 use maud::{Markup, html};
 
-/// Everything about one scenario.
+/// Renders one scenario.
 pub(super) fn section(run: &Run, scenario: &Scenario) -> Markup {
     html! {
         section.scenario id=(anchor(&scenario.name)) {
@@ -24,7 +24,7 @@ pub(super) fn section(run: &Run, scenario: &Scenario) -> Markup {
     }
 }
 
-/// With a capital letter and a full stop.
+/// Returns the text with a capital letter and a full stop.
 fn sentence(text: &str) -> String {
     let mut letters = text.trim().trim_end_matches('.').chars();
     match letters.next() {

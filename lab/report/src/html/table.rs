@@ -1,4 +1,4 @@
-//! Figures in full: the table of a scenario, its doubts, and the settings the servers really had.
+//! Figures in full: the table of a scenario, its doubts, and the effective settings of the servers.
 
 use super::{bars, colour};
 use crate::cell::Metric;
@@ -7,7 +7,7 @@ use crate::{Cell, Run, Scenario, Status, seeds};
 use maud::{Markup, html};
 use measure::text::{bytes, count, duration, rate, three};
 
-/// Every cell, measured or not.
+/// Renders the table with every cell, measured or not.
 pub(super) fn table(run: &Run, scenario: &Scenario) -> Markup {
     let seeded = seeds::any_beside(scenario);
     html! {
@@ -26,7 +26,7 @@ pub(super) fn table(run: &Run, scenario: &Scenario) -> Markup {
     }
 }
 
-/// What the cells are compared with.
+/// Returns the name of the reference of the comparison.
 fn base_words(run: &Run, scenario: &Scenario) -> String {
     if scenario.axis.is_some() {
         return "the smallest number".to_owned();
@@ -86,7 +86,7 @@ fn dash() -> String {
     "–".to_owned()
 }
 
-/// Doubts by their ids, and noisy repeats.
+/// Renders the ids of doubts, and the number of noisy repeats.
 fn marks(cell: &Cell) -> Markup {
     let noisy = cell.noisy();
     html! {
@@ -131,7 +131,7 @@ fn status(status: &Status) -> Markup {
     }
 }
 
-/// What the write-up printed for the experiment that the scenario repeats.
+/// Renders the figures that the write-up printed for the experiment that the scenario repeats.
 pub(super) fn write_up_figures(scenario: &Scenario) -> Markup {
     let figures: Vec<_> = seeds::of_scenario(scenario).collect();
     if figures.is_empty() {
@@ -155,7 +155,7 @@ pub(super) fn write_up_figures(scenario: &Scenario) -> Markup {
     }
 }
 
-/// What to believe of the figures, cell by cell.
+/// Renders the doubts about the figures, cell by cell.
 pub(super) fn doubts(run: &Run, scenario: &Scenario) -> Markup {
     let cells: Vec<&Cell> = scenario
         .cells
@@ -178,7 +178,7 @@ pub(super) fn doubts(run: &Run, scenario: &Scenario) -> Markup {
     }
 }
 
-/// Effective settings and what was read back, cell by cell.
+/// Renders the effective settings and the figures that were read back, cell by cell.
 pub(super) fn settings(run: &Run, scenario: &Scenario) -> Markup {
     let cells: Vec<&Cell> = scenario
         .cells

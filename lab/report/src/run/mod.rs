@@ -1,7 +1,7 @@
-//! A run of `hearth bench`: what was asked, on which machine, and what each cell measured.
+//! A run of `hearth bench`: its command, its machine, and the measurements of each cell.
 //!
-//! This is the published JSON. A field is only ever added; a changed meaning gets a new [`SCHEMA`]. Medians, intervals and
-//! ratios are not in it: they are computed from the repeats wherever they are shown.
+//! These types are the published JSON. Fields are only ever added; a changed meaning gets a new [`SCHEMA`]. The JSON
+//! contains no medians, intervals or ratios: they are computed from the repeats wherever they are shown.
 
 mod machine;
 mod repeat;
@@ -117,7 +117,7 @@ pub struct Advice {
     pub with: CellKey,
 }
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// Not JSON, or not of this shape.
@@ -128,13 +128,13 @@ pub enum ReadError {
         "its schema is {0:?}; this program reads {SCHEMA:?}: use the version of hearth that wrote it"
     )]
     Schema(String),
-    /// JSON of another kind.
+    /// JSON without a schema, which is another kind of file.
     #[error("not a result of hearth bench: it names no schema")]
     NoSchema,
 }
 
 impl Run {
-    /// Reads what [`Run::json`] wrote.
+    /// Parses the text that [`Run::json`] returns.
     ///
     /// # Errors
     /// If `text` is no result of `hearth bench`, or one of another format.
@@ -147,20 +147,20 @@ impl Run {
         Ok(serde_json::from_value(value)?)
     }
 
-    /// The run as JSON, as the schema has it.
+    /// Returns the run as JSON, in the format of the schema.
     #[must_use]
     pub fn json(&self) -> String {
         // Cannot fail: every map has strings or numbers as keys.
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }
 
-    /// The runtime with that id.
+    /// Returns the runtime with that id.
     #[must_use]
     pub fn runtime(&self, id: &str) -> Option<&Runtime> {
         self.runtimes.iter().find(|runtime| runtime.id == id)
     }
 
-    /// The scenario of that name.
+    /// Returns the scenario of that name.
     #[must_use]
     pub fn scenario(&self, name: &str) -> Option<&Scenario> {
         self.scenarios.iter().find(|scenario| scenario.name == name)
@@ -168,8 +168,8 @@ impl Run {
 }
 
 impl Run {
-    /// The fewest and the most repeats of a cell that was measured to its end, and the shortest and the longest of them; as planned where
-    /// there is none.
+    /// Returns the fewest and the most repeats of a completely measured cell, and the shortest and the longest repeat in
+    /// seconds; the planned values if there is no such cell.
     #[must_use]
     pub fn repeats(&self) -> ((u32, u32), (f64, f64)) {
         let cells = self.scenarios.iter().flat_map(|one| &one.cells);

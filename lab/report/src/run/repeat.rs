@@ -1,4 +1,4 @@
-//! One measurement, and what the processes used during it.
+//! One measurement of a cell, and what the processes used during it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

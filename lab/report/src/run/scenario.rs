@@ -1,4 +1,4 @@
-//! What was measured: scenarios, their cells, and what became of each.
+//! The measurements of a run: scenarios, their cells, and the status of each cell.
 
 use super::Repeat;
 use schemars::JsonSchema;
@@ -179,7 +179,7 @@ impl Default for Status {
 }
 
 impl Scenario {
-    /// The cell of that key.
+    /// Returns the cell of that key.
     #[must_use]
     pub fn cell(&self, key: &CellKey) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.key() == *key)
@@ -187,7 +187,7 @@ impl Scenario {
 }
 
 impl Cell {
-    /// What tells it from the others of its scenario.
+    /// Returns the key that distinguishes the cell from the others of its scenario.
     #[must_use]
     pub fn key(&self) -> CellKey {
         CellKey {
@@ -201,7 +201,7 @@ impl Cell {
 }
 
 impl Status {
-    /// Why there are no figures, or not all; none if there are.
+    /// Returns why figures are missing; none if all repeats were taken.
     #[must_use]
     pub fn why(&self) -> Option<&str> {
         match self {
@@ -213,7 +213,7 @@ impl Status {
         }
     }
 
-    /// In two words.
+    /// Returns the status as one or two words.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -51,7 +51,7 @@ fn the_distribution_of_u_is_the_tables() {
 
 #[test]
 fn pairs_cancel_what_both_sides_share() {
-    // The machine gets slower from round to round; the second is always 10 % above the first.
+    // The machine becomes slower from round to round; the second value is always 10 % above the first.
     let pairs: Vec<(f64, f64)> = [100.0, 80.0, 60.0, 50.0, 40.0, 30.0]
         .map(|base| (base, base * 1.1))
         .into();

@@ -1,4 +1,4 @@
-//! What would help the user's own app, in a terminal.
+//! The advice for the user's own app, in a terminal.
 
 use super::Style;
 use super::text::{pad, wrapped};
@@ -7,7 +7,7 @@ use crate::advice::{Worth, gains};
 use crate::words::{times, verdict};
 use std::fmt::Write as _;
 
-/// What each change to the user's own app is worth, with its interval: what helps first.
+/// Renders the gain of each change to the user's own app, with its interval; changes that help come first.
 #[must_use]
 pub fn advice(run: &Run, style: Style) -> String {
     if run.advice.is_empty() {

@@ -6,7 +6,7 @@ use crate::Run;
 use crate::claims::{Answer, Line, lines};
 use std::fmt::Write as _;
 
-/// The write-ups' claims that this run says something to, and how many it does not.
+/// Renders the claims that this run measures, and the number of those that it does not.
 #[must_use]
 pub fn claims(run: &Run, style: Style) -> String {
     let lines = lines(run);

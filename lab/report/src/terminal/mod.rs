@@ -15,7 +15,7 @@ pub use table::table;
 pub(crate) use text::clip;
 use text::wrapped;
 
-/// How to write.
+/// The style of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Columns of the terminal.
@@ -25,8 +25,8 @@ pub struct Style {
 }
 
 impl Style {
-    /// What standard output is: a terminal's own width, and colours unless `NO_COLOR` is set; 120 columns without colours for
-    /// a file or a pipe.
+    /// Detects the style for standard output: a terminal's own width, and colours unless `NO_COLOR` is set; 120 columns
+    /// without colours for a file or a pipe.
     #[must_use]
     pub fn detect() -> Self {
         let terminal = std::io::stdout().is_terminal();
@@ -67,7 +67,7 @@ impl Style {
     }
 }
 
-/// How the run was taken, and what to be careful with.
+/// Renders how the run was taken, and the cautions about it.
 #[must_use]
 pub fn method(run: &Run, style: Style) -> String {
     let mut out = String::new();
@@ -80,7 +80,7 @@ pub fn method(run: &Run, style: Style) -> String {
     out
 }
 
-/// The whole run: how it was taken, every scenario's table, the claims that were measured.
+/// Renders the whole run: its method, every scenario's table, and the claims that were measured.
 #[must_use]
 pub fn summary(run: &Run, style: Style) -> String {
     let mut out = method(run, style);
@@ -92,7 +92,7 @@ pub fn summary(run: &Run, style: Style) -> String {
     out
 }
 
-/// A figure for a line of its own, such as in a comparison.
+/// Formats a figure for a line of its own, such as in a comparison.
 pub(crate) fn figure(metric: &Metric, found: f64) -> String {
     value(metric, found)
 }

@@ -1,4 +1,4 @@
-//! A scenario as a table: a line per cell, measured or not, and what its sweep recommends.
+//! A scenario as a table: a line per cell, measured or not, and the recommendation of its sweep.
 
 use super::Style;
 use super::text::{clean, clip, pad, wrapped};
@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 const BETWEEN: &str = "  ";
 
-/// One scenario: a line per cell, measured or not, and what its sweep recommends.
+/// Renders one scenario: a line per cell, measured or not, and the recommendation of its sweep.
 #[must_use]
 pub fn table(run: &Run, scenario: &Scenario, style: Style) -> String {
     let mut out = format!(
@@ -47,7 +47,8 @@ pub fn table(run: &Run, scenario: &Scenario, style: Style) -> String {
     out
 }
 
-/// The columns, in the order they are shown, and the order in which they are given up on a narrow terminal.
+/// The columns in the order in which they are shown; below them, the order in which they are left out on a narrow
+/// terminal.
 const COLUMNS: [&str; 8] = [
     "", "good/s", "against", "p50", "p99", "CPU/req", "memory", "failed",
 ];
@@ -60,7 +61,7 @@ struct Row {
     figures: Option<[String; 7]>,
     change: Option<Change>,
     failing: bool,
-    /// Why there are no figures, or what is doubtful.
+    /// Why there are no figures, or the doubts about them.
     remark: String,
     why: Option<String>,
 }
@@ -97,7 +98,7 @@ impl Row {
             if self.remark.width() <= room {
                 return format!("{name}{BETWEEN}{}\n", style.open(&self.remark));
             }
-            // The end of a reason says as much as its beginning.
+            // The end of a reason matters as much as its beginning, so it is wrapped and not clipped.
             return format!(
                 "{}\n{}",
                 self.name,
@@ -191,7 +192,7 @@ fn remark(cell: &Cell) -> String {
     words.join(" ")
 }
 
-/// The columns for which there is room.
+/// Returns the columns that fit into `width`.
 fn fitting(rows: &[Row], width: usize) -> Vec<usize> {
     let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
     for given_up in GIVEN_UP {

@@ -1,4 +1,4 @@
-//! Text that fits a terminal and cannot steer it.
+//! Text that fits a terminal and cannot control it.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -11,14 +11,14 @@ pub(super) fn pad(text: &str, width: usize, right: bool) -> String {
     }
 }
 
-/// Without control characters: a server's answer must not steer the terminal.
+/// Removes control characters: a server's response must not control the terminal.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })
         .collect()
 }
 
-/// The beginning of a text that fits, with an ellipsis if that is not all.
+/// Returns the beginning of the text that fits, with an ellipsis if the text is longer.
 pub(crate) fn clip(text: &str, width: usize) -> String {
     let text = clean(text);
     if text.width() <= width {
@@ -34,7 +34,7 @@ pub(crate) fn clip(text: &str, width: usize) -> String {
     short.trim_end().to_owned() + "…"
 }
 
-/// A paragraph whose first line begins with `mark` and whose others are set in as far.
+/// Renders a paragraph whose first line begins with `mark` and whose other lines have the same indent.
 pub(super) fn wrapped(mark: &str, text: &str, width: usize) -> String {
     let plain = mark.replace("\x1b[33m", "").replace("\x1b[0m", "");
     let indent = plain.width();

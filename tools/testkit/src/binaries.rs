@@ -1,18 +1,18 @@
-//! Where the programs under test are, beside the target directory that the tests themselves were built into, and what
-//! `./dev deps test` unpacked without installing it.
+//! Paths of the programs under test, which lie beside the target directory of the tests, and of the packages that `./dev
+//! deps test` unpacked without installing them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The checkout's top directory.
+/// Returns the top directory of the checkout.
 pub fn checkout() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// The release build of `hearth`, made by `./dev build`.
+/// Returns the release build of `hearth`, made by `./dev build`.
 ///
 /// # Panics
-/// When it is not there.
+/// If the program does not exist.
 pub fn hearth() -> PathBuf {
     let test = std::env::current_exe().expect("the test binary has a path");
     let target = test
@@ -29,10 +29,10 @@ pub fn hearth() -> PathBuf {
     hearth
 }
 
-/// A PHP extension that `./dev deps test` unpacked, because installing it would switch it on for every PHP.
+/// Returns a PHP extension that `./dev deps test` unpacked: installing it would enable it for every PHP.
 ///
 /// # Panics
-/// When it is not there.
+/// If the extension does not exist.
 pub fn unpacked_extension(name: &str) -> PathBuf {
     let facts = Command::new("php")
         .args([
@@ -46,10 +46,10 @@ pub fn unpacked_extension(name: &str) -> PathBuf {
     unpacked(&format!("{php}-{name}")).join(format!("{}/{name}.so", &directory[1..]))
 }
 
-/// The files of a Debian package that `./dev deps test` unpacked.
+/// Returns the folder of a Debian package that `./dev deps test` unpacked.
 ///
 /// # Panics
-/// When it is not there.
+/// If the folder does not exist.
 pub fn unpacked(package: &str) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(
         || PathBuf::from(std::env::var_os("HOME").expect("HOME is set")).join(".cache"),

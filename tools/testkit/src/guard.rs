@@ -1,7 +1,7 @@
-//! Ends what a test started, also when the test process is killed.
+//! Ends the processes that a test started, even if the test process is killed.
 //!
-//! A destructor does not run for statics, nor after SIGKILL, so each session of processes gets a small shell beside it
-//! that reads a pipe held by the test process: the end of that pipe is the end of the session.
+//! Destructors run neither for statics nor after SIGKILL. So each session of processes has a small shell beside it that
+//! reads a pipe held by the test process: at the end of the pipe, the shell ends the session.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 const SCRIPT: &str = r#"read -r released || pkill -KILL -s "$1"; rm -rf -- "$2""#;
 
-/// Kills the session and removes the directory when dropped, or when this process ends.
+/// A guard of a session: kills the session and removes the directory when it is dropped, or when this process ends.
 #[derive(Debug)]
 pub(crate) struct Guard {
     shell: Child,
@@ -28,7 +28,7 @@ impl Guard {
         Self { shell }
     }
 
-    /// The session ended by itself: only the directory goes.
+    /// Ends the guard of a session that ended by itself: only the directory is removed.
     pub(crate) fn release(mut self) {
         if let Some(pipe) = &mut self.shell.stdin {
             let _ = pipe.write_all(b"released\n");

@@ -1,4 +1,4 @@
-//! A small HTTP/1 client that sends exactly the bytes it is given and reads exactly one response.
+//! A small HTTP/1 client that sends exactly the given bytes and reads exactly one response.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,25 +6,25 @@ use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// One response, as it came.
+/// One response, as received.
 #[derive(Debug, Clone)]
 pub struct Response {
     /// `HTTP/1.0` or `HTTP/1.1`.
     pub version: String,
     /// The status code.
     pub status: u16,
-    /// What the status line says behind the code.
+    /// The reason phrase of the status line.
     pub reason: String,
     /// Header fields in order, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, decoded if it came in chunks.
+    /// The body, decoded if it was chunked.
     pub body: Vec<u8>,
-    /// The chunks as they were cut, when it came in chunks.
+    /// The chunks as they were received, if the body was chunked.
     pub chunks: Vec<Vec<u8>>,
 }
 
 impl Response {
-    /// The first field of that name.
+    /// Returns the first field of that name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -32,7 +32,7 @@ impl Response {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Every field of that name.
+    /// Returns every field of that name.
     pub fn header_all(&self, name: &str) -> Vec<&str> {
         self.headers
             .iter()
@@ -41,24 +41,24 @@ impl Response {
             .collect()
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
-/// Why no response could be read.
+/// The reason why no response could be read.
 #[derive(Debug)]
 pub enum Broken {
-    /// The server closed the connection in the middle, or before the first byte (then nothing was read).
+    /// The server closed the connection in the middle of the head, or before the first byte; with the bytes received.
     Closed(Vec<u8>),
-    /// The server closed the connection in the middle of the body behind this head.
+    /// The server closed the connection in the middle of the body; with the response so far.
     Cut(Box<Response>),
     /// The connection failed.
     Io(std::io::Error),
 }
 
-/// One connection.
+/// A client connection.
 #[derive(Debug)]
 pub struct Client {
     stream: TcpStream,
@@ -69,17 +69,17 @@ impl Client {
     /// Connects to `127.0.0.1:PORT`.
     ///
     /// # Panics
-    /// When no process listens there.
+    /// If no process listens there.
     pub fn connect(address: &str) -> Self {
         let stream = TcpStream::connect(address)
             .unwrap_or_else(|error| panic!("connect {address}: {error}"));
         Self::of(stream)
     }
 
-    /// On a connection that is there.
+    /// Uses a connection that is already established.
     ///
     /// # Panics
-    /// When it cannot be set up.
+    /// If its options cannot be set.
     pub fn of(stream: TcpStream) -> Self {
         stream
             .set_read_timeout(Some(TIMEOUT))
@@ -91,22 +91,22 @@ impl Client {
         }
     }
 
-    /// How long a response may take; twenty seconds unless told.
+    /// Sets how long a response may take; the default is 20 seconds.
     ///
     /// # Panics
-    /// When `time` is zero.
+    /// If `time` is zero.
     pub fn set_timeout(&self, time: Duration) {
         self.stream
             .set_read_timeout(Some(time))
             .expect("a timeout can be set");
     }
 
-    /// The socket itself.
+    /// Returns the socket.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// What has come and was not read yet.
+    /// Returns the bytes that were received and not read yet.
     pub fn buffered(&self) -> &[u8] {
         &self.buffer
     }
@@ -114,20 +114,20 @@ impl Client {
     /// Sends bytes as they are.
     ///
     /// # Panics
-    /// When the connection is broken.
+    /// If the connection is broken.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream
             .write_all(bytes.as_ref())
             .expect("the request can be sent");
     }
 
-    /// One GET with a Host field; the connection stays.
+    /// Sends one GET with a Host field and reads the response; the connection stays open.
     pub fn get(&mut self, target: &str) -> Response {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
         self.response()
     }
 
-    /// One POST of a body with its length.
+    /// Sends one POST of a body with its length and reads the response.
     pub fn post(&mut self, target: &str, media_type: &str, body: impl AsRef<[u8]>) -> Response {
         let body = body.as_ref();
         let length = body.len();
@@ -141,25 +141,25 @@ impl Client {
     /// Reads the next response.
     ///
     /// # Panics
-    /// When none comes.
+    /// If no response arrives.
     pub fn response(&mut self) -> Response {
         self.try_response(false)
             .unwrap_or_else(|broken| panic!("no response: {broken:?}"))
     }
 
-    /// Reads the response to a HEAD: its header only, whatever length it announces.
+    /// Reads the response to a HEAD: its head only, whatever length it announces.
     ///
     /// # Panics
-    /// When none comes.
+    /// If no response arrives.
     pub fn response_to_head(&mut self) -> Response {
         self.try_response(true)
             .unwrap_or_else(|broken| panic!("no response: {broken:?}"))
     }
 
-    /// Reads the next response, or says how the connection ended.
+    /// Reads the next response, or returns how the connection ended.
     ///
     /// # Errors
-    /// When the connection ends or fails before the response does.
+    /// If the connection ends or fails before the response does.
     pub fn try_response(&mut self, head: bool) -> Result<Response, Broken> {
         let end = self.fill_until(b"\r\n\r\n")?;
         let text = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
@@ -187,30 +187,30 @@ impl Client {
         Ok(())
     }
 
-    /// Reads until the server closes; the bytes not read yet.
+    /// Reads until the server closes the connection; returns the bytes not read yet.
     ///
     /// # Errors
-    /// When the connection fails instead.
+    /// If the connection fails instead.
     pub fn take_rest(&mut self) -> Result<Vec<u8>, Broken> {
         while self.fill()? > 0 {}
         Ok(std::mem::take(&mut self.buffer))
     }
 
-    /// True when the server closes the connection without another byte.
+    /// Returns whether the server closes the connection without another byte.
     pub fn is_closed_by_server(&mut self) -> bool {
         self.buffer.is_empty()
             && match self.fill() {
                 Ok(count) => count == 0,
-                // Not when it only says nothing.
+                // A time-out is no end: the server only sends nothing.
                 Err(Broken::Io(error)) => error.kind() != std::io::ErrorKind::WouldBlock,
                 Err(Broken::Closed(_) | Broken::Cut(_)) => true,
             }
     }
 
-    /// Reads one chunk of a chunked body; empty at its end. After [`Client::head`].
+    /// Reads one chunk of a chunked body, empty at its end; to be called after [`Client::head`].
     ///
     /// # Errors
-    /// When the connection ends or fails first.
+    /// If the connection ends or fails first.
     pub fn chunk(&mut self) -> Result<Vec<u8>, Broken> {
         let end = self.fill_until(b"\r\n")?;
         let size = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
@@ -222,10 +222,10 @@ impl Client {
         Ok(chunk)
     }
 
-    /// Reads the header of the next response and leaves its body.
+    /// Reads the head of the next response and leaves its body unread.
     ///
     /// # Errors
-    /// When the connection ends or fails first.
+    /// If the connection ends or fails first.
     pub fn head(&mut self) -> Result<Response, Broken> {
         self.try_response(true)
     }

@@ -1,8 +1,8 @@
-//! What black-box tests stand on: the real server, real services, raw HTTP, and a runner for `.phpt` files.
+//! Foundations of the black-box tests: the real server, real services, raw HTTP, and a runner for `.phpt` files.
 //!
-//! Everything started here listens on 127.0.0.1 at a free port or on a private socket, keeps its files in a temporary
-//! directory, and ends with the test process however that ends (see [`guard`]). [`Server`] also looks, when it stops,
-//! for whatever a server must not leave behind.
+//! Every process started here listens on 127.0.0.1 at a free port or on a private socket, keeps its files in a temporary
+//! directory, and ends with the test process, however that ends (see [`guard`]). [`Server`] also checks, when it stops,
+//! that the server left nothing behind.
 #![forbid(unsafe_code)]
 
 mod binaries;
@@ -20,10 +20,10 @@ pub use log::Log;
 pub use processes::{cpu_time, descriptors, in_session};
 pub use server::{Server, ServerBuilder, Stopped, kill};
 
-/// A directory that is removed when it is dropped.
+/// Creates a temporary directory that is removed when it is dropped.
 ///
 /// # Panics
-/// When none can be made.
+/// If the directory cannot be created.
 pub fn temporary() -> tempfile::TempDir {
     tempfile::Builder::new()
         .prefix("hearth-it-")
@@ -31,10 +31,11 @@ pub fn temporary() -> tempfile::TempDir {
         .expect("a temporary directory")
 }
 
-/// A temporary directory that web servers running as another user can read and write, removed when it is dropped.
+/// Creates a temporary directory that web servers running as another user can read and write; it is removed when it is
+/// dropped.
 ///
 /// # Panics
-/// When none can be made.
+/// If the directory cannot be created.
 pub fn document_root() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
     let directory = temporary();

@@ -1,4 +1,4 @@
-//! The text a child process writes, collected while it runs, so that a test can wait for a line instead of sleeping.
+//! The output of a child process, collected while it runs, so that a test can wait for a line instead of sleeping.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -10,14 +10,14 @@ struct Text {
     ended: bool,
 }
 
-/// What was written so far. Clones share it.
+/// The output so far. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
     shared: Arc<(Mutex<Text>, Condvar)>,
 }
 
 impl Log {
-    /// Collects from `source` on a thread until its end, which comes when the last process that can write is gone.
+    /// Collects from `source` on a thread until its end, which comes when the last process that can write has ended.
     pub fn collect(source: impl Read + Send + 'static) -> Self {
         let log = Self::default();
         let shared = Arc::clone(&log.shared);
@@ -47,7 +47,7 @@ impl Log {
         log
     }
 
-    /// All lines so far.
+    /// Returns all lines so far.
     pub fn lines(&self) -> Vec<String> {
         self.shared
             .0
@@ -57,13 +57,13 @@ impl Log {
             .clone()
     }
 
-    /// All text so far.
+    /// Returns all text so far.
     pub fn text(&self) -> String {
         self.lines().join("\n")
     }
 
-    /// The first line at or after index `from` that contains `part`, with its index; `None` after `timeout` or at
-    /// the end of the text.
+    /// Waits for the first line at or after index `from` that contains `part`, and returns it with its index; `None`
+    /// after `timeout` or at the end of the text.
     pub fn wait_from(&self, from: usize, part: &str, timeout: Duration) -> Option<(usize, String)> {
         let until = Instant::now() + timeout;
         let mut text = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,12 +90,12 @@ impl Log {
         }
     }
 
-    /// As [`Log::wait_from`], from the first line.
+    /// Waits as [`Log::wait_from`] does, from the first line.
     pub fn wait(&self, part: &str, timeout: Duration) -> Option<String> {
         self.wait_from(0, part, timeout).map(|(_, line)| line)
     }
 
-    /// Waits for the end of the text: every process that held it open is gone. False after `timeout`.
+    /// Waits for the end of the text, when every process that held it open has ended; returns false after `timeout`.
     pub fn wait_end(&self, timeout: Duration) -> bool {
         let text = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (text, _) = self

@@ -1,8 +1,8 @@
-//! Runs `.phpt` files three ways and expects the same output each time: PHP itself is the oracle.
+//! Runs `.phpt` files in three ways and expects the same output each time: PHP itself is the oracle.
 //!
-//! Each file runs under plain `php`, under `hearth run`, and as requests of one worker at once. Sections: TEST, SKIPIF,
-//! INI, FILE, EXPECT or EXPECTF, CLEAN. A file that holds functions or classes keeps them in a `require_once`d file,
-//! because in the third way it is included more than once in one process. `getenv('PHPT_WAY')` in SKIPIF tells which.
+//! Each file runs under plain `php`, under `hearth run`, and as concurrent requests of one worker. Sections: TEST,
+//! SKIPIF, INI, FILE, EXPECT or EXPECTF, CLEAN. A file with functions or classes keeps them in a `require_once`d file,
+//! because in the third way it is included more than once in one process. `getenv('PHPT_WAY')` in SKIPIF tells the way.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,25 +13,25 @@ use regex::Regex;
 
 use crate::server::Server;
 
-/// How many requests run one file at once.
+/// Concurrent requests that run one file.
 const AT_ONCE: usize = 8;
 
-/// One way to run a file.
+/// A way to run a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// `php FILE`
     Php,
     /// `hearth run FILE`
     Run,
-    /// Requests of one worker, all at once.
+    /// Concurrent requests of one worker.
     Requests,
 }
 
 impl Way {
-    /// Every way, the oracle first.
+    /// All ways, the oracle first.
     pub const ALL: [Self; 3] = [Self::Php, Self::Run, Self::Requests];
 
-    /// Its name in reports and in `PHPT_WAY`.
+    /// Returns the way's name in reports and in `PHPT_WAY`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Php => "php",
@@ -41,14 +41,14 @@ impl Way {
     }
 }
 
-/// How one run ended.
+/// The outcome of one run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The output was the expected one.
+    /// The output was as expected.
     Passed,
-    /// SKIPIF said so, and why.
+    /// SKIPIF skipped the test, for this reason.
     Skipped(String),
-    /// What was expected and what came.
+    /// The output differed: the expected and the actual one.
     Failed(String),
 }
 
@@ -63,7 +63,7 @@ impl Phpt {
     /// Reads a file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the file cannot be read or lacks a section.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text =
             fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -80,18 +80,18 @@ impl Phpt {
             ));
         }
         Ok(Self {
-            // The server that includes the script runs elsewhere.
+            // Absolute, because the server that includes the script runs in another directory.
             path: fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?,
             sections,
         })
     }
 
-    /// Its title.
+    /// Returns the title.
     pub fn title(&self) -> &str {
         self.sections["TEST"].trim()
     }
 
-    /// Runs it one way.
+    /// Runs the file in one way.
     pub fn run(&self, way: Way) -> Outcome {
         if let Some(reason) = self.skip(way) {
             return Outcome::Skipped(reason);
@@ -151,7 +151,7 @@ impl Phpt {
         text
     }
 
-    /// The same script as requests of one worker, all at once: what each one printed.
+    /// Runs the script as concurrent requests of one worker; returns the output of each.
     fn requests(&self, script: &Path) -> Vec<String> {
         let code = format!(
             "return function ($request) {{ include '{}'; return null; }};",
@@ -195,7 +195,7 @@ fn normal(text: &str) -> String {
     text.replace("\r\n", "\n").trim().to_owned()
 }
 
-/// Runs a SKIPIF or CLEAN section by plain `php`; what it printed.
+/// Runs a SKIPIF or CLEAN section by plain `php`; returns its output.
 fn run_code(code: &str, beside: &Path, way: Way) -> String {
     let script = beside.with_extension(format!("{}.aux.php", way.name()));
     fs::write(&script, code).expect("a script can be written beside its phpt");
@@ -228,7 +228,7 @@ pub(crate) fn sections(text: &str) -> HashMap<String, String> {
     sections
 }
 
-/// The patterns of EXPECTF, as PHP's own runner reads them.
+/// Translates EXPECTF's placeholders to a regular expression, as PHP's own runner does.
 fn expectf(pattern: &str) -> Regex {
     let mut out = String::from(r"(?s)\A");
     let mut rest = pattern;

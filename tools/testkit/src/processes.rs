@@ -1,9 +1,9 @@
-//! Looks at processes through `/proc`: which belong to a session, what they hold open, what CPU time they used.
+//! Processes as `/proc` shows them: the members of a session, open descriptors, CPU time.
 
 use std::fs;
 use std::time::Duration;
 
-/// The words of `/proc/PID/stat` after the command's name: state, parent, process group, session, …
+/// Returns the words of `/proc/PID/stat` after the command's name: state, parent, process group, session, …
 fn stat(pid: u32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     Some(
@@ -20,7 +20,7 @@ fn pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// The processes of a session that still run (a zombie does not).
+/// Returns the processes of a session that still run, without zombies.
 pub fn in_session(session: u32) -> Vec<u32> {
     let session = session.to_string();
     pids()
@@ -28,7 +28,7 @@ pub fn in_session(session: u32) -> Vec<u32> {
         .collect()
 }
 
-/// The children of a process.
+/// Returns the children of a process, without zombies.
 pub(crate) fn children(parent: u32) -> Vec<u32> {
     let listed = listed_children(parent).unwrap_or_else(|| pids().collect());
     let parent = parent.to_string();
@@ -39,10 +39,11 @@ pub(crate) fn children(parent: u32) -> Vec<u32> {
         .collect()
 }
 
-/// As the kernel lists them for each thread of a process; a look at all processes takes a hundred times as long. `None` where it has no such list.
+/// Returns the children that the kernel lists for each thread of a process, because a search in all processes takes a
+/// hundred times as long. `None` if the kernel has no such list.
 fn listed_children(parent: u32) -> Option<Vec<u32>> {
     let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else {
-        // It is gone.
+        // The process has ended.
         return Some(Vec::new());
     };
     let mut all = Vec::new();
@@ -62,7 +63,7 @@ fn listed_children(parent: u32) -> Option<Vec<u32>> {
     Some(all)
 }
 
-/// The command line, blanks between the words; empty when the process is gone.
+/// Returns the command line, with spaces between the words; empty if the process has ended.
 pub(crate) fn command_line(pid: u32) -> String {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&bytes)
@@ -71,7 +72,7 @@ pub(crate) fn command_line(pid: u32) -> String {
         .to_owned()
 }
 
-/// What a process holds open: `/proc/PID/fd`, each as its number and what it points to, in order.
+/// Returns the open descriptors of a process from `/proc/PID/fd`, each as its number and its target, sorted.
 pub fn descriptors(pid: u32) -> Vec<String> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return Vec::new();
@@ -92,7 +93,7 @@ pub fn descriptors(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// User and system time a process has used so far; `None` when it is gone.
+/// Returns the user and system time that a process has used so far; `None` if it has ended.
 pub fn cpu_time(pid: u32) -> Option<Duration> {
     let words = stat(pid)?;
     let ticks = words[11].parse::<u64>().ok()? + words[12].parse::<u64>().ok()?;

@@ -1,7 +1,7 @@
 //! A real `hearth serve`, started for one test.
 //!
-//! [`Server::stop`] (and `Drop`) sends SIGTERM and then asserts what must hold after every test: exit code 0, no
-//! process left, no descriptor leaked in the supervisor, nothing left in shared memory, no alert in the log.
+//! [`Server::stop`] (and `Drop`) sends SIGTERM and then asserts what must hold after every test: exit code 0, no process
+//! left, no descriptor leaked in the supervisor, nothing left in shared memory, no alert in the log.
 
 mod builder;
 
@@ -20,19 +20,19 @@ use crate::log::Log;
 use crate::processes::{children, command_line, descriptors, in_session};
 
 const START: Duration = Duration::from_secs(60);
-/// Until what has not come is held to have failed: more than a busy machine takes, and less than the 20 s and more for which
-/// tests let wait what is to be cut short.
+/// The time after which an event that has not occurred counts as missing: more than a busy machine needs, and less than
+/// the 20 s and more of the waits that tests expect to be cut short.
 const TIMEOUT: Duration = Duration::from_secs(18);
-/// The end comes sooner than `stop.timeout` would bring it.
+/// The time for a stop, which is less than `stop.timeout` would take.
 const STOP: Duration = Duration::from_secs(25);
 const LISTENING: &str = "hearth: listening on ";
 
-/// How a server ended.
+/// The end of a server.
 #[derive(Debug)]
 pub struct Stopped {
-    /// Its exit status.
+    /// The exit status.
     pub status: ExitStatus,
-    /// Everything it wrote to standard error.
+    /// All output on standard error.
     pub log: String,
 }
 
@@ -48,22 +48,22 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server for the app at `app`.
+    /// Returns a builder of a server for the app at `app`.
     pub fn app(app: impl Into<PathBuf>) -> ServerBuilder {
         ServerBuilder::new(app.into())
     }
 
-    /// A server for a script given as text, without its opening tag.
+    /// Returns a builder of a server for a script given as text, without its opening tag.
     pub fn script(code: &str) -> ServerBuilder {
         Self::app("app.php").file("app.php", format!("<?php {code}"))
     }
 
-    /// Where it listens: `http://127.0.0.1:PORT`, the first of them.
+    /// Returns the first URL on which the server listens: `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         self.urls().swap_remove(0)
     }
 
-    /// Every address it said it listens on.
+    /// Returns all URLs on which the server listens, from its log.
     pub fn urls(&self) -> Vec<String> {
         let lines = self.log.lines();
         lines
@@ -73,37 +73,37 @@ impl Server {
             .collect()
     }
 
-    /// `127.0.0.1:PORT`.
+    /// Returns the first address: `127.0.0.1:PORT`.
     pub fn address(&self) -> String {
         self.url().trim_start_matches("http://").to_owned()
     }
 
-    /// A new connection to it.
+    /// Opens a new connection to the server.
     pub fn connect(&self) -> Client {
         Client::connect(&self.address())
     }
 
-    /// One GET on a connection of its own.
+    /// Sends one GET on a connection of its own.
     pub fn get(&self, target: &str) -> Response {
         self.connect().get(target)
     }
 
-    /// The supervisor's process id.
+    /// Returns the supervisor's process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The processes that run PHP: children of the zygotes.
+    /// Returns the processes that run PHP: children of the zygotes.
     pub fn workers(&self) -> Vec<u32> {
         self.zygotes().into_iter().flat_map(children).collect()
     }
 
-    /// One per generation.
+    /// Returns the zygotes, one per generation.
     pub fn zygotes(&self) -> Vec<u32> {
         self.children_named(" zygote")
     }
 
-    /// The process before the workers, with balanced dispatch: one, or two while one takes the other's place.
+    /// Returns the fronts, with balanced dispatch: one, or two while a new one replaces the old.
     pub fn fronts(&self) -> Vec<u32> {
         self.children_named(" front")
     }
@@ -114,10 +114,10 @@ impl Server {
         found
     }
 
-    /// How many requests are being handled, as `hearth status` says.
+    /// Returns the number of requests being handled, from `hearth status`.
     ///
     /// # Panics
-    /// When the server does not say.
+    /// If `hearth status` fails.
     pub fn in_flight(&self) -> u64 {
         let status = Command::new(crate::hearth())
             .args(["status", "--json", "app.php"])
@@ -132,12 +132,12 @@ impl Server {
             .sum()
     }
 
-    /// The directory that holds the app.
+    /// Returns the directory that contains the app.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// What it has said so far on standard error.
+    /// Returns the log: the output on standard error so far.
     pub fn log(&self) -> &Log {
         &self.log
     }
@@ -145,7 +145,7 @@ impl Server {
     /// Waits for a log line that contains `part`.
     ///
     /// # Panics
-    /// When none comes in time.
+    /// If no such line arrives in time.
     pub fn expect_log(&self, part: &str) -> String {
         self.log.wait(part, TIMEOUT).unwrap_or_else(|| {
             panic!(
@@ -160,7 +160,7 @@ impl Server {
         kill(self.pid(), signal);
     }
 
-    /// Waits for the supervisor's end; `None` when it has not come within `timeout`.
+    /// Waits for the supervisor's end; returns `None` after `timeout`.
     pub fn wait_exit(&mut self, timeout: Duration) -> Option<ExitStatus> {
         until(timeout, || {
             self.child
@@ -172,18 +172,18 @@ impl Server {
     /// Stops the server and asserts that it left nothing behind.
     ///
     /// # Panics
-    /// When it did, or did not stop, with its log.
+    /// If the server left something behind or did not stop; with its log.
     pub fn stop(mut self) -> Stopped {
         self.stop_and_check()
     }
 
-    /// After the test killed the supervisor itself: there is nothing to stop any more.
+    /// Ends the guard of a server whose supervisor the test itself has killed.
     pub fn killed(mut self) {
         self.guard.take();
         let _ = self.child.wait();
     }
 
-    /// Ends everything of it at once and asserts nothing: the test has found what it looked for.
+    /// Kills all processes of the server and asserts nothing, for a test that has already failed.
     pub fn abandon(mut self) {
         self.guard.take();
         let _ = self.child.wait();
@@ -214,7 +214,7 @@ impl Server {
         }
     }
 
-    /// After the supervisor's end: nothing runs, nothing is left, no alert is in the log.
+    /// Asserts after the supervisor's end that no process runs, nothing is left, and the log contains no alert.
     fn check_ended(&mut self, status: ExitStatus) {
         let session = self.pid();
         if until(TIMEOUT, || in_session(session).is_empty().then_some(())).is_none() {
@@ -247,13 +247,13 @@ impl Server {
         }
     }
 
-    /// Processes connect to the supervisor and stay so as long as they live: how many descriptors it has is not looked at.
+    /// Turns off the check of the supervisor's descriptors, for tests whose own processes keep connections to it.
     pub fn takes_connections(mut self) -> Server {
         self.descriptors.clear();
         self
     }
 
-    /// The supervisor holds what it held when it began to listen: no more.
+    /// Asserts that the supervisor has no more descriptors than when it began to listen.
     fn check_descriptors(&mut self) {
         let (pid, most) = (self.pid(), self.descriptors.len());
         if most == 0 {
@@ -268,8 +268,9 @@ impl Server {
         }
     }
 
-    /// Until every worker of the first generation was seen, the supervisor is still opening channels to them, and on a busy
-    /// machine it may pause in the middle of that.
+    /// Waits until the numbers of workers and of the supervisor's descriptors no longer change: until then the supervisor
+    /// is still opening channels to workers of the first generation, and on a busy machine it may pause in the middle of
+    /// that.
     fn await_workers(&self) {
         const OFTEN: usize = 10;
         let (mut last, mut same) = (0, 0);
@@ -336,7 +337,8 @@ pub fn kill(pid: u32, signal: Signal) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
-/// Asks until there is an answer. For what the kernel offers no event for: other processes' tables in `/proc`.
+/// Polls until `ask` returns a value; for events that the kernel does not signal, such as changes of other processes in
+/// `/proc`.
 pub(crate) fn until<T>(timeout: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let end = Instant::now() + timeout;
     loop {
@@ -356,7 +358,7 @@ fn until_gone(mut list: impl FnMut() -> Vec<String>) -> Option<Vec<String>> {
         .then(list)
 }
 
-/// Names in `/dev/shm` that are ours by their name.
+/// Returns the names in `/dev/shm` that contain `hearth`.
 fn shared_memory() -> Vec<String> {
     let Ok(entries) = fs::read_dir("/dev/shm") else {
         return Vec::new();

@@ -1,7 +1,7 @@
-//! The signatures of native functions and classes, written once: `csrc/**/NAME.stub.php`, with their documentation.
+//! The signatures of native functions and classes, written once with their documentation: `csrc/**/NAME.stub.php`.
 //!
-//! From a stub come `NAME_arginfo.h`, by PHP's own generator (`gen_stub.php` of php-dev), and its part of `php/stubs/native.stub.php`, for
-//! editors and static analysers.
+//! From a stub PHP's own generator (`gen_stub.php` of php-dev) makes `NAME_arginfo.h`, and this program makes its part of
+//! `php/stubs/native.stub.php`, for editors and static analysers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use std::process::Command;
 
 use crate::fences::files;
 
-/// Each release of PHP generates other text; that of the oldest one compiles with all.
+/// The PHP version of the generator. Each release generates different text; that of the oldest one compiles with all.
 const GENERATOR: &str = "8.2";
 const PARSER: &str = "/usr/share/php/PhpParser";
-/// What user code can see, in this order.
+/// The stubs that are visible to user code, in this order.
 const PUBLISHED: [&str; 10] = [
     "mode/frankenphp",
     "cache/methods",
@@ -25,14 +25,14 @@ const PUBLISHED: [&str; 10] = [
     "pool/histogram",
     "pool/lease_table",
 ];
-/// The lines of a docblock that the generator reads; it refuses types such as `list<string>`.
+/// Docblock lines that the generator reads; it refuses types such as `list<string>`.
 const TAGS: [&str; 4] = [
     "@param bool $success",
     "@implementation-alias",
     "@param array|string $key",
     "@return resource",
 ];
-/// Asks for tables of functions and methods, beside what their arguments are.
+/// The annotation that requests tables of functions and methods, beside the argument information.
 const OPENING: &str = "<?php\n\n/** @generate-function-entries */";
 const NATIVE: &str = "<?php
 
@@ -40,7 +40,8 @@ const NATIVE: &str = "<?php
 // Made from the stubs in crates/php-sys/csrc by `cargo run -p xtask -- gen`.
 ";
 
-/// (path, content) of all that is made from stubs. The headers need the generator of PHP 8.2: elsewhere they are left out.
+/// Returns (path, content) of all files that are made from stubs. The headers need the generator of PHP 8.2; without it
+/// they are left out.
 pub(crate) fn pages(checkout: &Path) -> Result<Vec<(String, String)>, String> {
     let csrc = checkout.join("crates/php-sys/csrc");
     let native = ("php/stubs/native.stub.php".to_owned(), native(&csrc)?);
@@ -62,12 +63,12 @@ fn native(csrc: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Without functions that `library.stub.php` documents.
+/// Removes the functions that `library.stub.php` documents.
 fn without_hidden(stub: &str) -> String {
     let mut blocks: Vec<&str> = stub.split("\n\n").collect();
     blocks.retain(|block| !block.contains("@internal documented in library.stub.php"));
     let text = blocks.join("\n\n");
-    // The last of a namespace took its end with it.
+    // The last block of a namespace contained its closing brace.
     match text.trim_end().ends_with("\n}") {
         true => text,
         false => format!("{text}\n}}\n"),
@@ -104,7 +105,8 @@ fn headers(csrc: &Path, script: &Path, workshop: &Path) -> Result<Vec<(String, S
     stubs.iter().enumerate().map(header).collect()
 }
 
-/// The generator looks for its parser beside itself, and writes beside the stubs: so it runs on copies, in a folder of its own.
+/// Copies the stubs and the generator into `workshop`: the generator looks for its parser beside itself, and writes
+/// beside the stubs.
 fn prepare(stubs: &[PathBuf], script: &Path, workshop: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", workshop.display());
     let source = read(script)?;
@@ -126,7 +128,7 @@ fn parser_version(script: &str) -> Result<&str, String> {
         .ok_or_else(|| "gen_stub.php does not say which PHP-Parser it needs".to_owned())
 }
 
-/// A stub without documentation: of docblocks, only the tags are left.
+/// Returns a stub without documentation: of docblocks, only the tags are kept.
 fn signatures(stub: &str) -> String {
     let is_kept = |line: &&str| {
         let trimmed = line.trim();

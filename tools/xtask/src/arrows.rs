@@ -1,5 +1,6 @@
-//! Which crate may use which, as `[workspace.metadata.arrows]` in the root `Cargo.toml` says, and what two of them
-//! must never reach: the reasons the crates exist, held by a program because the compiler holds only cycles.
+//! The allowed dependencies between crates, as `[workspace.metadata.arrows]` in the root `Cargo.toml` lists them, and the
+//! forbidden ones of whole trees. The crates exist for these rules, which a program checks because the compiler only
+//! rejects cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use crate::Problems;
 
-/// (crate, what its tree must not contain, why)
+/// (crate, crate that its tree must not contain, reason)
 const ABSENT: [(&str, &str, &str); 3] = [
     (
         "zygote",
@@ -68,7 +69,7 @@ fn metadata() -> Value {
     serde_json::from_str(&text).expect("cargo metadata prints JSON")
 }
 
-/// The table, as drawn.
+/// Returns the table of `Cargo.toml`.
 fn drawn(metadata: &Value) -> Arrows {
     let table = metadata["metadata"]["arrows"]
         .as_object()
@@ -81,12 +82,12 @@ fn drawn(metadata: &Value) -> Arrows {
         .collect()
 }
 
-/// Whether a manifest is one of the server's or the laboratory's.
+/// Returns whether a manifest is one of the server's or the laboratory's.
 fn is_ours(manifest: &str) -> bool {
     manifest.contains("/crates/") || manifest.contains("/lab/")
 }
 
-/// What the manifests under `crates/` and `lab/` say; dependencies of tests only are no arrows.
+/// Returns the dependencies in the manifests under `crates/` and `lab/`; those of tests only are left out.
 fn actual(metadata: &Value) -> Arrows {
     let packages: Vec<&Value> = metadata["packages"]
         .as_array()
@@ -113,7 +114,7 @@ fn uses(package: &Value, ours: &BTreeSet<String>) -> BTreeSet<String> {
         .collect()
 }
 
-/// Every crate that the build of `start` reaches.
+/// Returns every crate that the build of `start` depends on.
 fn tree(start: &str) -> BTreeSet<String> {
     let lines = cargo(&[
         "tree",

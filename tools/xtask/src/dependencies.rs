@@ -1,4 +1,4 @@
-//! What comes from outside: its licences, where it comes from, and which crates a program has in two versions.
+//! Checks of external crates: their licences, their source, and crates that a program contains in two versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::Problems;
 use crate::arrows::{cargo, text};
 
-/// Licences that the package may be distributed under, beside its own.
+/// Licences under which the package may be distributed, beside its own.
 const LICENCES: [&str; 11] = [
     "0BSD",
     "Apache-2.0",
@@ -22,7 +22,7 @@ const LICENCES: [&str; 11] = [
     "Zlib",
 ];
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
-/// In two versions in the programs that are installed, until the crates that use them agree.
+/// Crates that the installed programs contain in two versions, until the crates that use them agree.
 const TWICE: [&str; 6] = [
     "base64",
     "getrandom",
@@ -54,7 +54,7 @@ fn package_problem(package: &Value) -> Option<String> {
     (!is_allowed(&licence)).then(|| format!("`{name}` has the licence \"{licence}\""))
 }
 
-/// `A AND (B OR C)` as SPDX writes it; old crates have `A/B`.
+/// Returns whether a licence is allowed: `A AND (B OR C)` in SPDX; old crates have `A/B`.
 fn is_allowed(licence: &str) -> bool {
     let plain = licence.replace(['(', ')'], "").replace('/', " OR ");
     let one_of = |choice: &str| {
@@ -65,7 +65,7 @@ fn is_allowed(licence: &str) -> bool {
     plain.split(" AND ").all(one_of)
 }
 
-/// `name version` of every crate in the programs that are installed.
+/// Returns `name version` of every crate in the installed programs.
 fn shipped() -> String {
     cargo(&[
         "tree", "-p", "hearth", "-p", "worker", "-e", "normal", "--prefix", "none", "--format",

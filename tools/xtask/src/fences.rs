@@ -1,14 +1,15 @@
-//! What must not appear in our source text, and where: unsafe code outside its fences, the engine's types in Rust,
-//! version conditions outside the one header that holds them.
+//! Checks of the source text: unsafe code outside its crates, types of the engine in Rust, and version conditions outside
+//! their one header.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Problems;
 
-/// The only crates that may hold unsafe code. The zygote's is the one call of `fork`, the scoreboard's its mapping.
+/// The only crates that may contain unsafe code: the zygote for `fork` and its inherited descriptors, `shm` for its mapping
+/// and its lock.
 const UNSAFE: [&str; 5] = ["php-sys", "php", "hook", "zygote", "shm"];
-/// Types of the engine: C talks to Rust in our own structs of pointers and lengths.
+/// Types of the engine, which Rust must not use: C passes our own structs of pointers and lengths.
 const ZEND: [&str; 6] = [
     "zval",
     "zend_string",
@@ -87,7 +88,7 @@ pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     list
 }
 
-/// Files below a directory whose names have one of these ends.
+/// Returns the files below a directory whose names have one of these extensions.
 pub(crate) fn files(directory: &Path, ends: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries(directory) {

@@ -1,11 +1,11 @@
-//! Pages and headers made from tables and stubs, so that they cannot differ from these.
+//! Pages and headers that are generated from tables and stubs, so that they always agree.
 
 use std::fs;
 use std::path::Path;
 
 use crate::{Problems, arginfo, bindings, state_page};
 
-/// (path, content) of every generated file.
+/// Returns (path, content) of every generated file.
 fn pages(checkout: &Path) -> Result<Vec<(String, String)>, String> {
     let mut pages = vec![
         ("docs/reference/options.md".to_owned(), config::reference()),

@@ -1,4 +1,4 @@
-//! `cargo run -p xtask -- check-arrows | gen [--check]`: what a compiler cannot check, and pages that are not written by hand.
+//! `cargo run -p xtask -- check-arrows | gen [--check]`: checks that a compiler cannot make, and generated pages.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: xtask check-arrows | gen [--check]";
 
-/// What a command found wrong; empty is good.
+/// The problems that a command found; empty is good.
 type Problems = Vec<String>;
 
 fn main() -> ExitCode {
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The checkout's top directory.
+/// Returns the top directory of the checkout.
 fn checkout() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }

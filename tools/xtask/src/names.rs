@@ -1,4 +1,4 @@
-//! Retired words: names that this project once made up for things that have a standard name.
+//! Check for retired words: names that this project once invented for things that have a standard name.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::Problems;
 use crate::fences::{entries, files};
 
-/// The word as a part of a name, and what stands for it.
+/// The word as a part of a name, and its replacement.
 const RETIRED: [(&str, &str); 15] = [
     ("bell", "eventfd"),
     ("desk", "dispatcher"),
@@ -24,7 +24,7 @@ const RETIRED: [(&str, &str); 15] = [
     ("wear", "recycle policy"),
     ("worn", "recycling"),
 ];
-/// Names of the field's own that contain such a word.
+/// Standard names of the field that contain such a word.
 const STANDARD: [&str; 3] = ["in_flight", "InFlight", "ornOut"];
 const FOLDERS: [&str; 5] = ["crates", "lab", "php", "tests", "tools"];
 
@@ -69,7 +69,7 @@ fn file_problems(shown: &str, text: &str) -> Problems {
     problems
 }
 
-/// Of the names in a line; what stands between quotes is text.
+/// Returns the problems of the names in a line; text between quotes is ignored.
 fn line_problems(place: &str, line: &str) -> Problems {
     let code = line.split(['"', '\'']).step_by(2);
     let names = code.flat_map(|part| part.split(|c: char| !c.is_alphanumeric() && c != '_'));
@@ -91,7 +91,7 @@ fn retired_in(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> 
     })
 }
 
-/// `aName`, `a_name` and `A_NAME` have the parts `a` and `name`.
+/// Splits a name into its parts: `aName`, `a_name` and `A_NAME` have the parts `a` and `name`.
 pub(crate) fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut was_lower = false;

@@ -1,4 +1,4 @@
-//! Files and folders that the documents for developers name: they must be there.
+//! Check that the files and folders that the developers' documents name exist.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::Path;
 use crate::Problems;
 use crate::fences::{entries, files};
 
-/// Where code and its documents are; a path that begins with one of these is one from the checkout's top.
+/// Folders with code and documents; a path that begins with one of these is relative to the checkout's top.
 const FOLDERS: [&str; 9] = [
     "bench", "crates", "docs", "examples", "fuzz", "lab", "php", "tests", "tools",
 ];
-/// A name with one of these ends is one of a file of ours, wherever it is.
+/// Extensions by which a name is taken for one of our files, in whichever folder.
 const ENDS: [&str; 4] = ["rs", "c", "h", "toml"];
 
 pub(crate) fn check(checkout: &Path) -> Problems {
@@ -33,7 +33,7 @@ pub(crate) fn check(checkout: &Path) -> Problems {
     problems
 }
 
-/// Of each file and folder: `crates/x/src/y.rs`, `x/src/y.rs`, `src/y.rs` and `y.rs`.
+/// Returns all ends of the paths of files and folders: `crates/x/src/y.rs`, `x/src/y.rs`, `src/y.rs` and `y.rs`.
 fn ends_of_paths(checkout: &Path) -> HashSet<String> {
     let mut known = HashSet::new();
     let mut folders: Vec<_> = FOLDERS.map(|folder| checkout.join(folder)).into();
@@ -52,7 +52,7 @@ fn ends_of_paths(checkout: &Path) -> HashSet<String> {
     known
 }
 
-/// What stands between backquotes and is the path of a file or folder of ours.
+/// Returns the text between backquotes that is the path of a file or folder of ours.
 fn paths(text: &str) -> Vec<&str> {
     let quoted = text
         .lines()
@@ -64,16 +64,16 @@ fn paths(text: &str) -> Vec<&str> {
         let first = word.split('/').next().unwrap_or_default();
         let from_top = word.contains('/') && FOLDERS.contains(&first);
         let end = word.rsplit_once('.').map(|(_, end)| end);
-        // NAME.stub.php stands for many.
+        // A name with capitals, such as NAME.stub.php, stands for many files.
         let is_one = !word.bytes().any(|c| c.is_ascii_uppercase());
-        // PHP's own tests begin with the names of its folders.
+        // A `.phpt` is one of PHP's own tests, whose path begins with a folder of PHP's source.
         let is_phps = end == Some("phpt");
         plain && is_one && !is_phps && (from_top || end.is_some_and(|end| ENDS.contains(&end)))
     };
     quoted.filter(is_path).collect()
 }
 
-/// The files that a page links to.
+/// Returns the files that a page links to.
 fn links(text: &str) -> Vec<&str> {
     let targets = text
         .split("](")

@@ -1,4 +1,5 @@
-//! Pronouns for people: in this project's texts the subject is a thing, such as the worker or the client.
+//! Check for pronouns that stand for people: in this project's texts the subject is a thing, such as the worker or the
+//! client.
 
 use std::fs;
 use std::path::Path;
@@ -52,12 +53,12 @@ pub(crate) fn check(checkout: &Path) -> Problems {
     problems
 }
 
-/// Of a line, without the data in it: what stands between quotes, and options of commands.
+/// Returns the words of a line, without text between quotes and without options of commands.
 fn words(line: &str) -> Vec<String> {
     let is_comment = ["//", "*", "/*", "#"]
         .iter()
         .any(|start| line.trim_start().starts_with(start));
-    // An apostrophe is none of quotes where a sentence stands.
+    // In a sentence an apostrophe is no quote.
     let quotes: &[char] = if is_comment {
         &['"', '`']
     } else {

@@ -1,4 +1,4 @@
-//! `docs/concepts/state.md`: the table of engine state as a page.
+//! Generates `docs/concepts/state.md`, the table of engine state as a page.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn rows<'a>(
     table.states.iter().filter(move |state| wanted(state))
 }
 
-/// `| what | code | why |`
+/// Renders a table: `| what | code | why |`.
 fn list(states: Vec<&State>) -> String {
     let mut out = String::from("| state | PHP code | |\n|---|---|---|\n");
     for state in states {
@@ -43,7 +43,7 @@ fn is_owned(state: &State, scope: Scope) -> bool {
     state.scope == scope && matches!(state.treatment, Treatment::Exchanged | Treatment::Reset)
 }
 
-/// Whose the extension's state is.
+/// Returns the owner of an extension's state.
 fn owner(module: &Module) -> String {
     let of = |scope: Scope| -> Vec<&str> {
         let fields = module
@@ -78,7 +78,7 @@ fn modules(table: &Table) -> String {
     out
 }
 
-/// The whole page.
+/// Renders the whole page.
 pub(crate) fn page(checkout: &Path) -> String {
     let folder = checkout.join("crates/php-sys/state");
     let table = read_table(&folder).unwrap_or_else(|problem| panic!("{problem}"));

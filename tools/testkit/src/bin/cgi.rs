@@ -1,8 +1,9 @@
-//! `cgi -C [-d NAME=VALUE]... -f SCRIPT`: stands in for `php-cgi` towards PHP's run-tests.php, and asks a server instead.
+//! `cgi -C [-d NAME=VALUE]... -f SCRIPT`: stands in for `php-cgi` in PHP's run-tests.php, and sends the request to a
+//! server.
 //!
 //! PHP's own tests of its HTTP side run through a CGI program. This one starts `hearth serve --mode classic` for the
-//! test's script and settings, sends it the request that the CGI variables describe, and prints the answer as a CGI
-//! program would. Whatever else run-tests.php wants of `php-cgi`, the real one does.
+//! test's script and settings, sends it the request that the CGI variables describe, and prints the response as a CGI
+//! program would. All other calls of run-tests.php are passed on to the real `php-cgi`.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -14,7 +15,7 @@ use std::process::{Command, ExitCode};
 use testkit::Server;
 use testkit::http::{Broken, Client, Response};
 
-/// What a CGI program is told about the request; the server finds it out by itself.
+/// CGI variables of the request, which are not passed to the server: it sets its own.
 const VARIABLES: [&str; 12] = [
     "CONTENT_LENGTH",
     "CONTENT_TYPE",
@@ -30,7 +31,7 @@ const VARIABLES: [&str; 12] = [
     "SCRIPT_NAME",
 ];
 
-/// Fields that belong to the connection, not to PHP's answer.
+/// Fields that belong to the connection, not to PHP's response.
 const TRANSPORT: [&str; 4] = ["connection", "date", "server", "transfer-encoding"];
 
 fn main() -> ExitCode {
@@ -91,7 +92,7 @@ fn serve(script: &str, settings: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// `env`, told to forget the variables of this request.
+/// Returns the command line of `env` that removes the variables of this request.
 fn unset() -> [&'static str; 25] {
     let mut words = ["env"; 25];
     for (index, name) in VARIABLES.iter().enumerate() {
@@ -122,7 +123,7 @@ fn ask(client: &mut Client, script: &str) -> Result<Response, Broken> {
         if !value.is_empty() {
             head.extend_from_slice(name.as_bytes());
             head.extend_from_slice(b": ");
-            // Some tests fold what they write in one field.
+            // Some tests fold the value of a field; the lines are joined.
             head.extend(
                 value
                     .iter()
@@ -185,7 +186,7 @@ fn print(response: &Response) {
         if TRANSPORT.contains(&name.as_str()) {
             continue;
         }
-        // The tests compare names by their letters, and some have PHP's own spelling: "Content-type".
+        // The tests compare names case-sensitively, and some expect PHP's own spelling: "Content-type".
         if let Some((first, second)) = name.split_once('-') {
             text.push_str(&format!("{}-{second}: {value}\r\n", capitals(first)));
         }
@@ -196,7 +197,7 @@ fn print(response: &Response) {
     let _ = out.write_all(&response.body);
 }
 
-/// `x-powered-by` as `X-Powered-By`.
+/// Capitalizes a name: `x-powered-by` becomes `X-Powered-By`.
 fn capitals(name: &str) -> String {
     name.split('-')
         .map(|word| word[..1].to_ascii_uppercase() + &word[1..])

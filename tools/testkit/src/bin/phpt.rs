@@ -1,6 +1,6 @@
 //! `phpt DIRECTORY [PART]`: runs every `.phpt` file below the directory whose path contains PART, in every way.
 //!
-//! Closes with the line that cargo's test binaries close with, so that one counter reads them all.
+//! The last line of output is that of cargo's test binaries, so that one counter reads them all.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

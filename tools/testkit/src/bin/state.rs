@@ -1,8 +1,8 @@
-//! `state [--jobs N] [--known FILE] [--ini NAME=VALUE]... [--endings] PATH...`: what scripts and `.phpt` files leave in the engine's memory.
+//! `state [--jobs N] [--known FILE] [--ini NAME=VALUE]... [--endings] PATH...`: finds what scripts and `.phpt` files
+//! leave in the engine's memory.
 //!
-//! With `--endings` also where a fatal error ends them, their time limit, or a client that leaves.
-//! A path is a PHP file, a `.phpt` or a folder of them. Closes with the line that cargo's test binaries close with, so that
-//! one counter reads them all.
+//! With `--endings`, also after a fatal error, a time limit, or a client that leaves. A path is a PHP file, a `.phpt` or
+//! a folder of them. The last line of output is that of cargo's test binaries, so that one counter reads them all.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use testkit::state::{Checker, Finding, Script};
 
-/// All that was found at one place.
+/// The findings at one place in memory.
 #[derive(Default)]
 struct Place {
     values: String,
@@ -39,15 +39,15 @@ struct Arguments {
     files: Vec<PathBuf>,
 }
 
-/// A line of `tests/state/known`.
+/// A line of `tests/state/known`: a finding that is not a failure.
 struct Known {
-    /// The end of the test's path, or a folder in it.
+    /// The end of the test's path, or a folder in that path.
     test: String,
     place: String,
 }
 
 impl Known {
-    /// All lines of the file; `None` if it cannot be read.
+    /// Reads all lines of the file; returns `None` if the file cannot be read.
     fn read_all(path: &str) -> Option<Vec<Self>> {
         let text = std::fs::read_to_string(path).ok()?;
         let lines = text.lines().filter(|line| !line.starts_with('#'));

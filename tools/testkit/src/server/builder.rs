@@ -1,4 +1,4 @@
-//! What to start, and how: the words, the environment and the files of one test's server.
+//! The arguments, the environment and the files of one test's server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::guard::Guard;
 use crate::log::Log;
 use crate::processes::descriptors;
 
-/// What to start, and how.
+/// A builder of a server.
 #[derive(Debug)]
 pub struct ServerBuilder {
     app: PathBuf,
@@ -32,42 +32,42 @@ impl ServerBuilder {
         }
     }
 
-    /// One more word on the command line.
+    /// Adds an argument to the command line.
     #[must_use]
     pub fn arg(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// More words on the command line.
+    /// Adds arguments to the command line.
     #[must_use]
     pub fn args<const N: usize>(mut self, arguments: [&str; N]) -> Self {
         self.arguments.extend(arguments.map(str::to_owned));
         self
     }
 
-    /// An environment variable for server and app.
+    /// Sets an environment variable for server and app.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
         self.environment.push((name.to_owned(), value.into()));
         self
     }
 
-    /// A further file beside the app; its directories are made.
+    /// Adds a file beside the app, and creates its directories.
     #[must_use]
     pub fn file(mut self, name: &str, content: impl Into<String>) -> Self {
         self.files.push((name.to_owned(), content.into()));
         self
     }
 
-    /// A symbolic link beside the app.
+    /// Adds a symbolic link beside the app.
     #[must_use]
     pub fn link(mut self, name: &str, target: impl Into<PathBuf>) -> Self {
         self.links.push((name.to_owned(), target.into()));
         self
     }
 
-    /// Starts it through another program, which must replace itself by it.
+    /// Starts the server through another program, which must replace itself with the server (`exec`).
     #[must_use]
     pub fn inside(mut self, wrapper: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.wrapper = wrapper.into_iter().map(Into::into).collect();
@@ -77,7 +77,7 @@ impl ServerBuilder {
     /// Starts the server and waits until it listens.
     ///
     /// # Panics
-    /// With the log, when it does not.
+    /// If the server does not listen; with its log.
     pub fn start(self) -> Server {
         match self.try_start() {
             Ok(server) => server,
@@ -88,10 +88,10 @@ impl ServerBuilder {
         }
     }
 
-    /// Starts a server that may well refuse to: its end, if it ended before it listened.
+    /// Starts a server that may refuse to start.
     ///
     /// # Errors
-    /// How it ended and what it said.
+    /// If the server ended before it listened; with its status and log.
     pub fn try_start(self) -> Result<Server, Stopped> {
         let mut server = self.spawn();
         match server.log.wait(LISTENING, START) {
@@ -152,7 +152,7 @@ impl ServerBuilder {
             command.args(["--listen", "127.0.0.1:0"]);
         }
         command.args(&self.arguments);
-        // A service may run the tests; their servers are none.
+        // The tests may run inside a service; their servers must not notify its manager.
         command.env_remove("NOTIFY_SOCKET");
         command.env_remove("INVOCATION_ID");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));

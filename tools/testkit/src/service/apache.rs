@@ -1,4 +1,4 @@
-//! A private Apache with mod_php: what classic mode stands in for.
+//! A private Apache with mod_php, which classic mode replaces.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -6,28 +6,29 @@ use std::path::Path;
 use super::{Daemon, START, WEB, directory, free_port, program};
 use crate::server::until;
 
-/// Prefork, mod_php, one document root; Debian's own module and handler settings.
+/// An Apache with prefork, mod_php and one document root; Debian's own module and handler settings.
 #[derive(Debug)]
 pub struct Apache {
-    /// Its port on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
     _daemon: Daemon,
 }
 
 impl Apache {
-    /// Starts it for `root`, which the user `www-data` must be able to read when this is root; `ini` are PHP settings,
-    /// `more` further lines inside the server's configuration.
+    /// Starts Apache for `root`, which the user `www-data` must be able to read if this process is root; `ini` are PHP
+    /// settings, `more` further lines in the server's configuration.
     ///
     /// # Panics
-    /// With its log, when it does not listen.
+    /// If Apache does not listen; with its log.
     pub fn start(root: &Path, ini: &[(&str, &str)], more: &str) -> Self {
         Self::start_with(root, ini, &[], more)
     }
 
-    /// With settings of the process, such as `opcache.preload`, which the server's configuration cannot have.
+    /// Starts Apache with settings of the process, such as `opcache.preload`, which the server's configuration cannot
+    /// set.
     ///
     /// # Panics
-    /// With its log, when it does not listen.
+    /// If Apache does not listen; with its log.
     pub fn start_with(
         root: &Path,
         ini: &[(&str, &str)],
@@ -69,7 +70,7 @@ impl Apache {
         }
     }
 
-    /// `127.0.0.1:PORT`.
+    /// Returns the address: `127.0.0.1:PORT`.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }

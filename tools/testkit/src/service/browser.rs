@@ -1,6 +1,6 @@
-//! A headless Chromium, told what to do as a person would: open, look for, click, type.
+//! A headless Chromium that a test controls like a user: open, find, click, type.
 //!
-//! It is driven by Debian's chromedriver over the W3C WebDriver protocol, which is JSON over HTTP/1.
+//! Debian's chromedriver controls it by the W3C WebDriver protocol, which is JSON over HTTP/1.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::{Daemon, directory, free_port, program};
 use crate::http::Client;
 
-/// The name under which WebDriver hands out elements.
+/// The key under which WebDriver returns elements.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// One window of a browser with a profile of its own.
+/// A window of a browser with its own profile.
 #[derive(Debug)]
 pub struct Browser {
     address: String,
@@ -28,10 +28,10 @@ pub struct Element<'browser> {
 }
 
 impl Browser {
-    /// Starts it with an empty window. What it looks for it waits for, a minute at most.
+    /// Starts the browser with an empty window. Each search for an element waits for it, a minute at most.
     ///
     /// # Panics
-    /// With the driver's log, when it does not start.
+    /// If the browser does not start; with the driver's log.
     pub fn start() -> Self {
         let place = directory("browser", None);
         let port = free_port();
@@ -42,7 +42,7 @@ impl Browser {
             .env("TMPDIR", &place);
         let daemon = Daemon::start(driver, &place, "started successfully");
         let address = format!("127.0.0.1:{port}");
-        // On a busy machine the driver gives a browser up that is only slow to start: once more then.
+        // On a busy machine the driver gives up a browser that is only slow to start: then try once more.
         let mut answer = command(&address, "POST", "/session", &capabilities(&place));
         if !answer["sessionId"].is_string() {
             answer = command(&address, "POST", "/session", &capabilities(&place));
@@ -60,22 +60,22 @@ impl Browser {
         }
     }
 
-    /// Opens an address and waits until the page is loaded.
+    /// Opens a URL and waits until the page is loaded.
     pub fn open(&self, url: &str) {
         self.ask("POST", "/url", &json!({ "url": url }));
     }
 
-    /// The address of the page.
+    /// Returns the URL of the page.
     pub fn url(&self) -> String {
         text(&self.ask("GET", "/url", &Value::Null))
     }
 
-    /// The page as it is now.
+    /// Returns the current source of the page.
     pub fn source(&self) -> String {
         text(&self.ask("GET", "/source", &Value::Null))
     }
 
-    /// Runs JavaScript as the body of a function; what it returns.
+    /// Runs JavaScript as the body of a function; returns its result.
     pub fn run(&self, script: &str) -> Value {
         self.ask(
             "POST",
@@ -87,7 +87,7 @@ impl Browser {
     /// Runs JavaScript again until it returns something other than null and false.
     ///
     /// # Panics
-    /// With the page, when it does not within a minute.
+    /// If that does not happen within a minute; with the page.
     pub fn wait_for(&self, script: &str) -> Value {
         crate::server::until(std::time::Duration::from_secs(60), || {
             Some(self.run(script))
@@ -102,10 +102,10 @@ impl Browser {
         })
     }
 
-    /// The first element that the CSS selector fits, as soon as there is one.
+    /// Returns the first element that matches the CSS selector, as soon as it exists.
     ///
     /// # Panics
-    /// With the page, when there is none.
+    /// If no element matches; with the page.
     pub fn find(&self, css: &str) -> Element<'_> {
         let body = json!({ "using": "css selector", "value": css });
         let found = self.try_ask("POST", "/element", &body);
@@ -118,11 +118,11 @@ impl Browser {
         }
     }
 
-    /// Fills the fields of a form, given by CSS selector, and looks whether they show it: scripts that move the focus, as login
-    /// pages do, and a page that is still being drawn, take keys away. What is missing is typed again, as a person would.
+    /// Fills the fields of a form, given by CSS selector, and checks that they show the values: scripts that move the
+    /// focus, as on login pages, and a page that is still being drawn, swallow keys. Missing text is typed again.
     ///
     /// # Panics
-    /// With what they show, when that is something else after a minute.
+    /// If the fields do not show the values after a minute; with what they show.
     #[track_caller]
     pub fn fill(&self, fields: &[(&str, &str)]) {
         let filled = crate::server::until(std::time::Duration::from_secs(60), || {
@@ -144,21 +144,21 @@ impl Browser {
         );
     }
 
-    /// Looks into the first frame that the CSS selector fits: what is found from now on is in there.
+    /// Enters the first frame that matches the CSS selector: further searches are inside it.
     ///
     /// # Panics
-    /// With the page, when there is none.
+    /// If no frame matches; with the page.
     pub fn enter(&self, css: &str) {
         let frame = self.find(css);
         self.ask("POST", "/frame", &json!({ "id": { ELEMENT: frame.id } }));
     }
 
-    /// Looks at the whole page again.
+    /// Returns from frames to the whole page.
     pub fn leave(&self) {
         self.ask("POST", "/frame", &json!({ "id": null }));
     }
 
-    /// From now on it is a stranger to the site of its page.
+    /// Deletes the cookies of the page's site.
     pub fn forget_cookies(&self) {
         self.ask("DELETE", "/cookie", &Value::Null);
     }
@@ -181,7 +181,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The driver closes the browser; whatever is left ends with the driver's session.
+        // The driver closes the browser; processes that remain end with the driver's session.
         if !std::thread::panicking() {
             self.try_ask("DELETE", "", &Value::Null);
         }
@@ -189,10 +189,10 @@ impl Drop for Browser {
 }
 
 impl Element<'_> {
-    /// Clicks it; waits for the page that this loads, if it loads one.
+    /// Clicks the element and waits for the page that this loads, if any.
     #[track_caller]
     pub fn click(&self) {
-        // Bars that stay at the window's edge would lie over it.
+        // At the window's edge, fixed bars would cover the element.
         let script = "arguments[0].scrollIntoView({ block: 'center' })";
         let body = json!({ "script": script, "args": [{ ELEMENT: self.id }] });
         self.browser.ask("POST", "/execute/sync", &body);
@@ -209,18 +209,18 @@ impl Element<'_> {
         self.ask("POST", "/clear", &json!({}));
     }
 
-    /// What a field shows.
+    /// Returns the value of a field.
     fn value(&self) -> String {
         text(&self.ask("GET", "/property/value", &Value::Null))
     }
 
-    /// The text that a person sees.
+    /// Returns the visible text.
     #[track_caller]
     pub fn text(&self) -> String {
         text(&self.ask("GET", "/text", &Value::Null))
     }
 
-    /// An attribute; empty when it has none of that name.
+    /// Returns an attribute; empty if the element does not have it.
     #[track_caller]
     pub fn attribute(&self, name: &str) -> String {
         text(&self.ask("GET", &format!("/attribute/{name}"), &Value::Null))
@@ -246,7 +246,7 @@ fn capabilities(place: &Path) -> Value {
         format!("--user-data-dir={}/profile", place.display()),
     ];
     if rustix::process::geteuid().is_root() {
-        // Chromium refuses to sandbox what root runs, as in a container.
+        // Chromium refuses to start with a sandbox as root, as in a container.
         arguments.push("--no-sandbox".to_owned());
     }
     json!({ "capabilities": { "alwaysMatch": {
@@ -257,7 +257,7 @@ fn capabilities(place: &Path) -> Value {
     } } })
 }
 
-/// One command; the `value` of its answer.
+/// Sends one command; returns the `value` of its response.
 fn command(address: &str, method: &str, path: &str, body: &Value) -> Value {
     let body = if body.is_null() {
         String::new()

@@ -1,4 +1,4 @@
-//! A certificate without a signature.
+//! A self-signed certificate.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::run;
 
-/// Key and certificate in one file of this directory, which every user can read.
+/// Creates key and certificate in one file in `place`, which every user can read.
 pub(super) fn certificate(place: &Path) -> PathBuf {
     let [key, certificate, both] =
         ["key.pem", "certificate.pem", "both.pem"].map(|name| place.join(name));

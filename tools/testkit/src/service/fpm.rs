@@ -1,10 +1,11 @@
-//! A private php-fpm behind a private nginx: what classic mode stands in for.
+//! A private php-fpm behind a private nginx, which classic mode replaces.
 
 use std::path::{Path, PathBuf};
 
 use super::{Daemon, Nginx, WEB, directory, program};
 
-/// A static pool of four, one document root; Debian's `fastcgi_params`, files tried first, `index.php` for the rest.
+/// A php-fpm with a static pool of four and one document root; Debian's `fastcgi_params`, files tried first, `index.php`
+/// for the rest.
 #[derive(Debug)]
 pub struct Fpm {
     nginx: Nginx,
@@ -12,19 +13,19 @@ pub struct Fpm {
 }
 
 impl Fpm {
-    /// Starts both for `root`, which the user `www-data` must be able to read when this is root; `ini` are PHP settings,
-    /// `more` further lines inside nginx's server block.
+    /// Starts both for `root`, which the user `www-data` must be able to read if this process is root; `ini` are PHP
+    /// settings, `more` further lines in nginx's server block.
     ///
     /// # Panics
-    /// With the log of the one that does not start.
+    /// If one of them does not start; with its log.
     pub fn start(root: &Path, ini: &[(&str, &str)], more: &str) -> Self {
         Self::start_with(root, ini, &[], more)
     }
 
-    /// With settings of the process, such as `opcache.preload`, which a pool cannot have.
+    /// Starts both with settings of the process, such as `opcache.preload`, which a pool cannot set.
     ///
     /// # Panics
-    /// With the log of the one that does not start.
+    /// If one of them does not start; with its log.
     pub fn start_with(
         root: &Path,
         ini: &[(&str, &str)],
@@ -34,10 +35,10 @@ impl Fpm {
         Self::launch(WEB, root, ini, process, more)
     }
 
-    /// As another user than `www-data`, if this is root.
+    /// Starts php-fpm as another user than `www-data`, if this process is root.
     ///
     /// # Panics
-    /// With the log of the one that does not start.
+    /// If one of them does not start; with its log.
     pub fn start_as(user: &str, root: &Path, ini: &[(&str, &str)]) -> Self {
         Self::launch(Some(user), root, ini, &[], "")
     }
@@ -76,18 +77,19 @@ impl Fpm {
         }
     }
 
-    /// What it has logged, for what PHP says when it starts.
+    /// Returns the log of php-fpm, which contains PHP's messages at its start.
     pub fn said(&self) -> String {
         self.daemon.log.text()
     }
 
-    /// `127.0.0.1:PORT` of the nginx in front.
+    /// Returns the address of the nginx in front: `127.0.0.1:PORT`.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.nginx.port)
     }
 }
 
-/// Debian's parameters give `HTTP_HOST` without its port since 2026, which no site on an odd port survives.
+/// Returns nginx's locations. Debian's parameters set `HTTP_HOST` without its port since 2026, which breaks every site on
+/// a non-standard port.
 fn locations(root: &Path, socket: &Path, more: &str) -> String {
     format!(
         "root {}; index index.php index.html; client_max_body_size 0; types {{ text/css css; image/png png; image/jpeg jpg; \
@@ -102,7 +104,7 @@ fn locations(root: &Path, socket: &Path, more: &str) -> String {
     )
 }
 
-/// Debian names it after its version.
+/// Returns the newest php-fpm: Debian names the program after its version.
 fn fpm() -> PathBuf {
     let mut found: Vec<PathBuf> = std::fs::read_dir("/usr/sbin")
         .expect("/usr/sbin can be read")

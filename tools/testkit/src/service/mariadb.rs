@@ -10,24 +10,24 @@ const ACCOUNT: &str = "CREATE DATABASE hearth;\n\
     CREATE USER 'hearth'@'%' IDENTIFIED BY 'hearth';\n\
     GRANT ALL ON hearth.* TO 'hearth'@'%';\n";
 
-/// Database `hearth`, user `hearth`, password `hearth`.
+/// A MariaDB with the database `hearth`, the user `hearth` and the password `hearth`.
 #[derive(Debug)]
 pub struct MariaDb {
-    /// Its port on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
-    /// Its Unix socket.
+    /// The Unix socket.
     pub socket: PathBuf,
     _daemon: Daemon,
 }
 
 impl MariaDb {
-    /// The one of this test process.
+    /// Returns the MariaDB of this test process.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<MariaDb> = OnceLock::new();
         SHARED.get_or_init(Self::start)
     }
 
-    /// Starts another.
+    /// Starts another MariaDB.
     pub fn start() -> Self {
         let place = directory("mariadb", None);
         let (data, socket, port) = (place.join("data"), place.join("socket"), free_port());
@@ -39,7 +39,7 @@ impl MariaDb {
             "--user=root",
         ]);
         install.args(["--innodb-log-file-size=4M"]);
-        // A server that starts removes other servers' temporary tables from the directory for them.
+        // A tmpdir of its own: a server that starts removes other servers' temporary tables from a common one.
         let directories = [
             format!("--datadir={}", data.display()),
             format!("--tmpdir={}", place.display()),
@@ -73,10 +73,10 @@ impl MariaDb {
         }
     }
 
-    /// Runs statements as its administrator.
+    /// Runs statements as the administrator.
     ///
     /// # Panics
-    /// When one fails.
+    /// If a statement fails.
     pub fn run(&self, statements: &str) {
         let mut client = Command::new("mariadb");
         client.args(["--no-defaults", "--user=root"]);
@@ -86,12 +86,12 @@ impl MariaDb {
         run(&mut client);
     }
 
-    /// For `new PDO()`, over TCP.
+    /// Returns the DSN for `new PDO()`, over TCP.
     pub fn dsn(&self) -> String {
         format!("mysql:host=127.0.0.1;port={};dbname=hearth", self.port)
     }
 
-    /// As a URL with user and password.
+    /// Returns the URL with user and password.
     pub fn url(&self) -> String {
         format!("mysql://hearth:hearth@127.0.0.1:{}/hearth", self.port)
     }

@@ -1,6 +1,6 @@
-//! Real services for tests: databases, web servers, a browser, and an HTTP peer that answers late.
+//! Real services for tests: databases, web servers, a browser, and an HTTP peer with delayed responses.
 //!
-//! The databases are slow to begin, so each test process starts one of each, on first use (`shared()`).
+//! Databases start slowly, so each test process starts one of each, on first use (`shared()`).
 
 mod apache;
 mod browser;
@@ -39,7 +39,7 @@ const START: Duration = Duration::from_secs(60);
 /// The user that Debian's web servers run as.
 const WEB: Option<&str> = Some("www-data");
 
-/// A service's process in a session and a directory of its own.
+/// The process of a service, in a session and a directory of its own.
 #[derive(Debug)]
 struct Daemon {
     child: Child,
@@ -48,7 +48,7 @@ struct Daemon {
 }
 
 impl Daemon {
-    /// Starts it and waits for the line on standard error or output by which it says that it is ready.
+    /// Starts the service and waits for the line of output that reports that it is ready.
     fn start(mut command: Command, directory: &Path, ready: &str) -> Self {
         let daemon = Self::spawn(&mut command, directory);
         let seen = daemon.log.wait(ready, START);
@@ -76,7 +76,7 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    /// In a test that fails: how the service is, for it may be the service that failed.
+    /// Prints the state of the service if the test fails, because the service may be the cause.
     fn drop(&mut self) {
         if std::thread::panicking() {
             let state = match self.child.try_wait() {
@@ -93,8 +93,8 @@ impl Drop for Daemon {
     }
 }
 
-/// A program of the service, in a session of its own; as `user` when this is root (databases refuse root).
-/// What it says on standard error joins its standard output.
+/// Returns the command of a service's program, in a session of its own, as `user` if this process is root (databases
+/// refuse root). Standard error is joined to standard output.
 fn program(path: impl AsRef<Path>, user: Option<&str>) -> Command {
     let mut command = Command::new("setsid");
     command.args(["sh", "-c", r#"exec "$@" 2>&1"#, "sh"]);
@@ -112,7 +112,7 @@ fn program(path: impl AsRef<Path>, user: Option<&str>) -> Command {
     command
 }
 
-/// A temporary directory that `user` owns, if this is root.
+/// Creates a temporary directory that `user` owns, if this process is root.
 fn directory(name: &str, user: Option<&str>) -> PathBuf {
     let prefix = format!("hearth-{name}-");
     let path = tempfile::Builder::new()
@@ -127,7 +127,7 @@ fn directory(name: &str, user: Option<&str>) -> PathBuf {
     path
 }
 
-/// User and group number from `/etc/passwd`.
+/// Returns the user and group ids from `/etc/passwd`.
 fn ids(user: &str) -> (u32, u32) {
     let text = std::fs::read_to_string("/etc/passwd").expect("/etc/passwd can be read");
     let line = text
@@ -143,18 +143,18 @@ fn ids(user: &str) -> (u32, u32) {
     )
 }
 
-/// Below those that the kernel gives to a socket that asks for any, or connects: none of these is given away by chance between
-/// this answer and the service's start.
+/// Ports below the kernel's ephemeral range: none of them is assigned by chance to another socket between the choice and
+/// the service's start.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 /// A port of 127.0.0.1 that no process listens on, and that no other test gets while this process runs.
 fn free_port() -> u16 {
-    /// What reserves the ports, and the one to try next.
+    /// The sockets that reserve the ports, and the number of ports tried so far.
     static RESERVED: Mutex<(Vec<UnixDatagram>, u32)> = Mutex::new((Vec::new(), 0));
     let (mine, tried) = &mut *RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
     let ports = u32::from(PORTS.end - PORTS.start);
     for _ in PORTS {
-        // Each process begins elsewhere.
+        // Each process starts the search at another port.
         let number = (std::process::id().wrapping_mul(97) + *tried) % ports;
         let port = PORTS.start + u16::try_from(number).expect("below the number of ports");
         *tried += 1;
@@ -169,13 +169,13 @@ fn free_port() -> u16 {
     panic!("no free port in {PORTS:?}");
 }
 
-/// A name that only one process of the machine can have, until that ends.
+/// Binds an abstract socket name, which only one process of the machine can have until it ends.
 fn reserve(port: u16) -> std::io::Result<UnixDatagram> {
     let name = SocketAddr::from_abstract_name(format!("hearth-it-port-{port}"))?;
     UnixDatagram::bind_addr(&name)
 }
 
-/// Runs a preparing step to its end.
+/// Runs a preparing command to its end.
 fn run(command: &mut Command) {
     let output = command
         .stdin(Stdio::null())

@@ -8,28 +8,28 @@ use super::certificate::certificate;
 use super::{Daemon, START, directory, free_port, program};
 use crate::server::until;
 
-/// One server block on a free port.
+/// An nginx with one server block on a free port.
 #[derive(Debug)]
 pub struct Nginx {
-    /// Its port on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
     scheme: &'static str,
     _daemon: Daemon,
 }
 
 impl Nginx {
-    /// Starts it with `locations` inside its one server block.
+    /// Starts nginx with `locations` in its server block.
     ///
     /// # Panics
-    /// With its log, when it does not listen.
+    /// If nginx does not listen; with its log.
     pub fn start(locations: &str) -> Self {
         Self::start_in(&directory("nginx", None), "", "http", locations)
     }
 
-    /// Major and minor version.
+    /// Returns the major and minor version of nginx.
     ///
     /// # Panics
-    /// When it is not installed, or says no version.
+    /// If nginx is not installed, or prints no version.
     pub fn version() -> (u32, u32) {
         let output = Command::new("/usr/sbin/nginx")
             .arg("-v")
@@ -48,12 +48,12 @@ impl Nginx {
         }
     }
 
-    /// The same where its own unprivileged processes must reach its directory: they keep long bodies there.
+    /// Starts nginx with a directory that its unprivileged processes can access: they store long bodies there.
     pub(super) fn start_readable(locations: &str) -> Self {
         Self::start_in(&directory("nginx", super::WEB), "", "http", locations)
     }
 
-    /// The same with TLS and a certificate without a signature.
+    /// Starts nginx with TLS and a self-signed certificate.
     ///
     /// # Panics
     /// As [`Nginx::start`].
@@ -83,7 +83,7 @@ impl Nginx {
             .arg("-p")
             .arg(place);
         let daemon = Daemon::spawn(&mut server, place);
-        // nginx says nothing when it listens.
+        // nginx prints nothing when it begins to listen.
         let up = until(START, || TcpStream::connect(("127.0.0.1", port)).ok());
         assert!(
             up.is_some(),
@@ -97,7 +97,7 @@ impl Nginx {
         }
     }
 
-    /// Its address.
+    /// Returns the URL.
     pub fn url(&self) -> String {
         format!("{}://127.0.0.1:{}", self.scheme, self.port)
     }

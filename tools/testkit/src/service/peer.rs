@@ -1,4 +1,4 @@
-//! A peer that takes its time: what an app waits for over HTTP or a bare socket.
+//! A peer with delayed responses, for apps that wait for HTTP or a bare socket.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Answers each line `GET /MILLISECONDS` (any HTTP/1 request line, or that line alone) after that time.
+/// A server that answers each line `GET /MILLISECONDS` (any HTTP/1 request line, or that line alone) after that time.
 #[derive(Debug)]
 pub struct Peer {
-    /// Its port on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
     waiting: Arc<Waiting>,
 }
 
-/// How many are kept waiting now, and how many were at most.
+/// The number of requests that wait now, and the most that waited at once.
 #[derive(Debug, Default)]
 struct Waiting {
     now: AtomicUsize,
@@ -22,7 +22,7 @@ struct Waiting {
 }
 
 impl Peer {
-    /// Starts it; it lives as long as the test process.
+    /// Starts the peer, which runs as long as the test process.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener
@@ -40,18 +40,18 @@ impl Peer {
         Self { port, waiting }
     }
 
-    /// How many it kept waiting at the same time.
+    /// Returns the most requests that waited at the same time.
     pub fn most_at_once(&self) -> usize {
         self.waiting.most.load(Ordering::Relaxed)
     }
 
-    /// The address at which it answers after this number of milliseconds.
+    /// Returns the URL whose response takes this number of milliseconds.
     pub fn url(&self, milliseconds: u64) -> String {
         format!("http://127.0.0.1:{}/{milliseconds}", self.port)
     }
 }
 
-/// One request, one answer, then the end.
+/// Answers one request, and closes the connection.
 fn answer(mut stream: &TcpStream, waiting: &Waiting) -> Option<()> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next()?.ok()?;

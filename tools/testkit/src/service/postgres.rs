@@ -7,22 +7,22 @@ use super::{Daemon, directory, free_port, program, run};
 
 const USER: Option<&str> = Some("postgres");
 
-/// Database and user `postgres`; there is no password.
+/// A PostgreSQL with the database and user `postgres`, without a password.
 #[derive(Debug)]
 pub struct Postgres {
-    /// Its port on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
     _daemon: Daemon,
 }
 
 impl Postgres {
-    /// The one of this test process.
+    /// Returns the PostgreSQL of this test process.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Postgres> = OnceLock::new();
         SHARED.get_or_init(Self::start)
     }
 
-    /// Starts another.
+    /// Starts another PostgreSQL.
     pub fn start() -> Self {
         let place = directory("postgres", USER);
         let (data, port) = (place.join("data"), free_port());
@@ -64,7 +64,7 @@ impl Postgres {
         }
     }
 
-    /// For `new PDO()`.
+    /// Returns the DSN for `new PDO()`.
     pub fn dsn(&self) -> String {
         format!(
             "pgsql:host=127.0.0.1;port={};dbname=postgres;user=postgres",
@@ -72,13 +72,13 @@ impl Postgres {
         )
     }
 
-    /// As a URL.
+    /// Returns the URL.
     pub fn url(&self) -> String {
         format!("pgsql://postgres@127.0.0.1:{}/postgres", self.port)
     }
 }
 
-/// Debian keeps them out of `PATH`, in a directory per version.
+/// Returns the folder of the newest version's programs: Debian keeps them out of `PATH`, in a directory per version.
 fn programs() -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL is installed");
     let mut found: Vec<PathBuf> = versions

@@ -8,10 +8,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Daemon, directory, free_port, program};
 
-/// Without a password and without a file on disk, unless its options say otherwise.
+/// A Redis without a password and without a file on disk, unless its options specify otherwise.
 #[derive(Debug)]
 pub struct Redis {
-    /// Its port on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
     program: &'static str,
     options: Vec<String>,
@@ -19,25 +19,25 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// The one of this test process.
+    /// Returns the Redis of this test process.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Redis> = OnceLock::new();
         SHARED.get_or_init(Self::start)
     }
 
-    /// Starts another.
+    /// Starts another Redis.
     pub fn start() -> Self {
         Self::with(&[])
     }
 
-    /// Starts another, with options as its command line has them.
+    /// Starts another Redis, with options of its command line.
     pub fn with(options: &[&str]) -> Self {
         let mut redis = Self::later(options);
         redis.revive();
         redis
     }
 
-    /// One that is not there yet.
+    /// Reserves the port of a Redis that is not started yet.
     pub fn later(options: &[&str]) -> Self {
         Self {
             port: free_port(),
@@ -47,7 +47,7 @@ impl Redis {
         }
     }
 
-    /// A Valkey in its place, where this release of Debian has one.
+    /// Starts a Valkey instead, if it is installed.
     pub fn valkey() -> Option<Self> {
         const PROGRAM: &str = "valkey-server";
         let is_there = Command::new(PROGRAM).arg("--version").output().is_ok();
@@ -59,7 +59,8 @@ impl Redis {
         })
     }
 
-    /// With TLS too, at the port that is returned: certificate, its key, and what clients are trusted by.
+    /// Starts a Redis with TLS too, on the port that is returned; the files are the certificate, its key, and the CA of
+    /// clients.
     pub fn with_tls([certificate, key, clients]: [&Path; 3], options: &[&str]) -> (Self, u16) {
         let port = free_port();
         let text = |path: &Path| path.display().to_string();
@@ -70,7 +71,7 @@ impl Redis {
         (Self::with(&[&tls[..], &more, options].concat()), port)
     }
 
-    /// Starts it, at the same port, with nothing in it.
+    /// Starts the server on the same port, with an empty database.
     pub fn revive(&mut self) {
         let place = directory("redis", None);
         let mut server = program(self.program, None);
@@ -81,12 +82,12 @@ impl Redis {
         self.daemon = Some(daemon);
     }
 
-    /// At once, with all that is in it.
+    /// Kills the server at once; its data is lost.
     pub fn kill(&mut self) {
         self.daemon = None;
     }
 
-    /// It does nothing until [`Redis::resume`]: connections stay open.
+    /// Stops the process until [`Redis::resume`]: connections stay open.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
     }
@@ -101,7 +102,7 @@ impl Redis {
         kill_process(Pid::from_raw(pid).expect("a pid"), signal).expect("it runs");
     }
 
-    /// What `redis-cli` prints for this command.
+    /// Returns the output of `redis-cli` for this command.
     pub fn cli(&self, command: &[&str]) -> String {
         let mut cli = Command::new("redis-cli");
         cli.args(["-h", "127.0.0.1", "-p", &self.port.to_string()]);

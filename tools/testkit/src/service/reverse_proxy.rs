@@ -1,4 +1,5 @@
-//! A private reverse proxy with TLS, configured as its users do, and a way to it for clients that speak plain HTTP.
+//! A private reverse proxy with TLS, configured as the documentation shows, and a tunnel to it for clients that use plain
+//! HTTP.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -8,7 +9,7 @@ use super::certificate::certificate;
 use super::{Daemon, START, WEB, directory, free_port, program};
 use crate::server::until;
 
-/// Which program.
+/// The program of a reverse proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Front {
     /// nginx.
@@ -21,21 +22,21 @@ pub enum Front {
     Caddy,
 }
 
-/// One of them, for the site shop.example.
+/// A reverse proxy for the site shop.example.
 #[derive(Debug)]
 pub struct ReverseProxy {
-    /// Its port on 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
     tunnel: u16,
     _daemons: [Daemon; 2],
 }
 
 impl ReverseProxy {
-    /// Starts it with an example of the documentation: its port 443, its certificate and its backend become those of this test.
-    /// `backend` is `127.0.0.1:PORT`, or `unix:PATH` where the program has that form.
+    /// Starts the proxy with an example of the documentation, in which port 443, the certificate and the backend are
+    /// replaced by those of this test. `backend` is `127.0.0.1:PORT`, or `unix:PATH` if the program supports it.
     ///
     /// # Panics
-    /// With its log, when it does not listen.
+    /// If the proxy does not listen; with its log.
     pub fn start(front: Front, example: &str, backend: &str) -> Self {
         let place = directory("proxy", WEB);
         let port = free_port();
@@ -55,7 +56,8 @@ impl ReverseProxy {
         }
     }
 
-    /// Where clients speak plain HTTP; what they say goes on to the proxy over TLS, as from the address 127.0.0.2.
+    /// Returns the address of the tunnel, for plain HTTP; the tunnel forwards to the proxy over TLS, from the address
+    /// 127.0.0.2.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.tunnel)
     }
@@ -82,7 +84,7 @@ fn start_tunnel(from: u16, to: u16) -> Daemon {
 }
 
 impl Front {
-    /// The example within what Debian's own files say around it, without their places and users.
+    /// Returns the example within the surrounding lines of Debian's own configuration, without its paths and users.
     fn configuration(self, example: &str, place: &Path, port: u16) -> String {
         let place = place.display();
         let here = format!("127.0.0.1:{port}");

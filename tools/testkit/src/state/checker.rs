@@ -1,4 +1,4 @@
-//! The server that scripts are checked in: one worker, which a fresh one follows for every script.
+//! The server that scripts are checked in: one worker, replaced by a fresh one after each script.
 
 use std::time::{Duration, Instant};
 
@@ -9,35 +9,35 @@ use super::{Finding, Moment, Script};
 use crate::http::{Client, Response};
 use crate::server::Server;
 
-/// After this number the worker is replaced: more than a check takes, however often it asks whether the script waits.
+/// Requests after which the worker is replaced: more than a check needs, however often it asks whether the script waits.
 const REQUESTS: usize = 100;
-/// What a script may take.
+/// The time that a script has.
 const TIMEOUT: Duration = Duration::from_secs(8);
-/// How often a connection is tried until the next worker has it.
+/// Attempts to connect until the next worker accepts the connection.
 const TRIES: usize = 400;
 
-/// Why a script could not be checked.
+/// The reason why a script could not be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unchecked(pub String);
 
-/// Runs scripts in workers of its own: first while another request looks on, then one at a time.
+/// A checker that runs scripts in workers of its own: first while another request observes, then one at a time.
 #[derive(Debug)]
 pub struct Checker {
     together: Looker,
     alone: Looker,
 }
 
-/// Runs scripts in one server.
+/// A server that runs scripts, and the observing connections to it.
 #[derive(Debug)]
 struct Looker {
     arguments: Vec<String>,
     server: Option<Server>,
-    /// The worker of the script before.
+    /// The process id of the last script's worker.
     process: String,
 }
 
 impl Checker {
-    /// `arguments` are more words for `hearth serve`.
+    /// Returns a checker; `arguments` are added to those of `hearth serve`.
     pub fn new(arguments: Vec<String>) -> Self {
         let mut one_at_a_time = arguments.clone();
         one_at_a_time.extend(["--concurrency", "1", "--dispatch", "direct"].map(str::to_owned));
@@ -47,10 +47,10 @@ impl Checker {
         }
     }
 
-    /// Runs a script in fresh workers; whatever no row of the table stands for.
+    /// Runs a script in fresh workers; returns the differences that no row of the state table covers.
     ///
     /// # Errors
-    /// When the script takes the worker with it or does not end.
+    /// If the script takes the worker with it or does not end.
     pub fn check(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
         let mut findings = self.together.check(script, Looker::look)?;
         findings.extend(self.alone.check(script, Looker::look_alone)?);
@@ -59,8 +59,8 @@ impl Checker {
 }
 
 impl Checker {
-    /// What a script's request leaves to the others of its worker that a fatal error ends, that its time limit ends, and whose client
-    /// leaves.
+    /// Returns what a script's request leaves to other requests of its worker when a fatal error or its time limit ends
+    /// it, and when its client leaves.
     ///
     /// # Errors
     /// As [`Checker::check`].
@@ -94,18 +94,18 @@ impl Looker {
         outcome
     }
 
-    /// Two connections to a fresh worker: one to look, one for the script.
+    /// Opens two connections to a fresh worker: one to observe, one for the script.
     fn connections(&mut self) -> Result<(Client, Client), Unchecked> {
         let arguments = &self.arguments;
         let server = self.server.get_or_insert_with(|| start(arguments));
         let (watch, process) = connection(server, |process| process != self.process)?;
         self.process = process;
-        // While one worker follows another, both accept connections.
+        // While one worker replaces another, both accept connections.
         let (own, _) = connection(server, |process| process == self.process)?;
         Ok((watch, own))
     }
 
-    /// What the next request finds when the script's has ended.
+    /// Returns what the next request finds after the script's request has ended.
     fn look_alone(&mut self, script: &Script) -> Findings {
         let (mut watch, mut own) = self.connections()?;
         get(&mut watch, "/take?name=before")?;
@@ -156,7 +156,7 @@ impl Looker {
         Ok(Finding::read_all(&changes, Moment::Left))
     }
 
-    /// The request that looks is there before the end: after a fatal error the worker takes no other.
+    /// Sends the observing request before the script's end: after a fatal error the worker accepts no other.
     fn look_after(&mut self, script: &Script, end: &str, moment: Moment) -> Findings {
         let (mut watch, mut own) = self.connections()?;
         let server = self.server.as_ref().expect("it was connected to");
@@ -168,7 +168,7 @@ impl Looker {
         watch.send(format!(
             "GET /finish?name=before&until={until} HTTP/1.1\r\nHost: localhost\r\n\r\n"
         ));
-        // Its end, whatever it is.
+        // The response shows the end, whichever it is.
         let _ = own.try_response(false);
         std::fs::write(&ended, "").expect("a file can be written");
         let changes = json(&self::answer(&mut watch)?)?;
@@ -197,7 +197,7 @@ impl Drop for Looker {
 fn start(arguments: &[String]) -> Server {
     let app = std::fs::read_to_string(crate::checkout().join("tests/state/app.php"))
         .expect("the app of the check can be read");
-    // In the server's own folder, which is where scripts leave files.
+    // The app is in the server's own folder, in which scripts leave files.
     let mut builder = Server::app("app.php")
         .file("app.php", app)
         .args(["--workers", "1", "--max-requests"])
@@ -224,7 +224,7 @@ fn request(script: &Script, more: &str) -> String {
     }
 }
 
-/// A connection to a worker that is wanted, and its process.
+/// Returns a connection to a worker that `wanted` accepts, and the worker's process id.
 fn connection(
     server: &Server,
     wanted: impl Fn(&str) -> bool,
@@ -234,14 +234,14 @@ fn connection(
         client.set_timeout(TIMEOUT);
         match get(&mut client, "/process") {
             Ok(process) if wanted(&process) => return Ok((client, process)),
-            // The one before is leaving.
+            // This is the worker before, which is exiting.
             _ => std::thread::yield_now(),
         }
     }
     Err(Unchecked("no fresh worker came".to_owned()))
 }
 
-/// Lets a fresh worker follow.
+/// Sends requests until the worker is replaced by a fresh one.
 fn use_up(client: &mut Client) {
     for _ in 0..REQUESTS {
         client.send("GET /process HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -266,7 +266,7 @@ fn settle(watch: &mut Client, own: &Client) -> Result<(), Unchecked> {
     Ok(())
 }
 
-/// An answer before the script's request was let go: its end, whatever it was.
+/// Returns whether a response arrived before the script's request was released: then the request has ended.
 fn has_answer(own: &Client) -> bool {
     own.set_timeout(Duration::from_millis(1));
     let came = own.stream().peek(&mut [0]).is_ok();
@@ -298,14 +298,14 @@ fn broken(why: impl std::fmt::Debug) -> Unchecked {
 }
 
 fn text_of(response: &Response) -> Result<String, Unchecked> {
-    // Scripts may set the status of their own answer, but none of ours is that.
+    // Scripts may set the status of their own response, but no script of ours sets this one.
     if response.status == 500 {
         return Err(Unchecked("the script ended in an error".to_owned()));
     }
     Ok(response.text())
 }
 
-/// What the script's request says: the last line of its answer.
+/// Returns the report of the script's request: the last line of its response.
 fn report(own: &mut Client) -> Result<Value, Unchecked> {
     let text = answer(own)?;
     json(text.rsplit('\n').next().unwrap_or_default())

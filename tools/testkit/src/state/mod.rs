@@ -1,8 +1,8 @@
-//! What requests leave in the engine's memory, and what they show to others while they wait.
+//! Checks what requests leave in the engine's memory, and what they show to other requests while they wait.
 //!
-//! A script runs inside a request of a resident worker whose memory is compared word by word, by `tests/state/app.php`
-//! and the native functions that the setting `hearth.state_check` switches on. Each difference that no row of the
-//! engine's state table stands for is a [`Finding`].
+//! A script runs inside a request of a resident worker, whose memory `tests/state/app.php` compares word by word with the
+//! native functions that the setting `hearth.state_check` enables. Each difference that no row of the engine's state
+//! table covers is a [`Finding`].
 
 mod checker;
 mod script;
@@ -12,27 +12,27 @@ pub use script::Script;
 
 use serde_json::Value;
 
-/// When a difference was seen.
+/// When, and by which request, a difference was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
-    /// By another request, while the script's waited.
+    /// By another request, while the script's request waited.
     Waiting,
-    /// By another request, after the script's had ended.
+    /// By another request, after the script's request had ended.
     Ended,
     /// By the script's own request, after it had waited.
     Resumed,
-    /// By the next request, where one runs at a time.
+    /// By the next request, in a worker that runs one at a time.
     Next,
-    /// By another request of the same worker, after the script's was ended by a fatal error.
+    /// By another request of the same worker, after a fatal error had ended the script's request.
     Broken,
-    /// By another request, after the script's was ended by its time limit.
+    /// By another request, after its time limit had ended the script's request.
     TimedOut,
-    /// By another request, after the script's was ended because its client had left.
+    /// By another request, after the script's request had ended because its client had left.
     Left,
 }
 
 impl Moment {
-    /// Its name in reports.
+    /// Returns the moment's name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "while it waits",
@@ -46,12 +46,12 @@ impl Moment {
     }
 }
 
-/// Memory that differs and should not.
+/// A difference in memory that the state table does not cover.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// Where: the library, the variable and the place in it.
+    /// The place: the library, the variable and the offset in it.
     pub place: String,
-    /// The first word of it, before and after.
+    /// The first word at that place, before and after.
     pub values: String,
     pub moment: Moment,
 }
@@ -64,7 +64,7 @@ fn without_number(name: &str) -> &str {
 }
 
 impl Finding {
-    /// Of one entry of `stateChanges()`; none for what the table accepts.
+    /// Reads one entry of `stateChanges()`; returns `None` if the table accepts it.
     fn read(entry: &Value, moment: Moment) -> Option<Self> {
         let text = |key: &str| entry[key].as_str().unwrap_or_default();
         let accepted = entry["accepted"].as_bool() == Some(true)
@@ -83,14 +83,14 @@ impl Finding {
                             | Moment::Left
                     )
             )
-            // Nothing is freed after a fatal error: the worker leaves.
+            // After a fatal error nothing is freed, because the worker exits.
             || (text("kind") == "table" && moment == Moment::Broken)
             || (text("name").starts_with("descriptor") && moment == Moment::Broken)
-            // The client's connection: it has left, or its response was broken off.
+            // The client's connection: the client has left, or its response was aborted.
             || (text("name").starts_with("descriptor")
                 && text("after").is_empty()
                 && matches!(moment, Moment::Left | Moment::TimedOut))
-            // Where a request's own pointer leads may have been freed long since.
+            // The target of a request's own pointer may have been freed long ago.
             || (text("kind") == "content" && moment == Moment::Resumed);
         if accepted {
             return None;
@@ -112,7 +112,7 @@ impl Finding {
         })
     }
 
-    /// What one answer of the app lists.
+    /// Reads all entries of one response of the app.
     fn read_all(list: &Value, moment: Moment) -> Vec<Self> {
         let entries = list.as_array().map(Vec::as_slice).unwrap_or_default();
         entries

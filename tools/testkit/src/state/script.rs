@@ -1,4 +1,4 @@
-//! A script to run in a request, from a file or out of a `.phpt`.
+//! A script to run in a request, from a PHP file or a `.phpt`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use crate::phpt::sections;
 
-/// What to run, and the request to run it in.
+/// A script, and the request that runs it.
 #[derive(Debug, Default)]
 pub struct Script {
     /// The file that is included.
     pub file: PathBuf,
     /// Settings for `ini_set()`.
     pub settings: Vec<(String, String)>,
-    /// What to append to the query.
+    /// The text that is appended to the query.
     pub query: String,
     pub cookie: Option<String>,
-    /// A form, as it is sent.
+    /// The encoded form of a POST.
     pub form: Option<String>,
-    /// The file, when it was made for this and goes with it.
+    /// The file, if it was created for this script and is removed with it.
     _made: Option<Made>,
 }
 
@@ -31,7 +31,7 @@ impl Drop for Made {
     }
 }
 
-/// Tests that reach for the world, take long, or are for another system say so in SKIPIF by these words.
+/// Words in SKIPIF of tests that need the network, take long, or are for another system.
 const NOT_HERE: [&str; 4] = [
     "SKIP_SLOW",
     "SKIP_ONLINE",
@@ -40,7 +40,7 @@ const NOT_HERE: [&str; 4] = [
 ];
 
 impl Script {
-    /// A PHP file as it is.
+    /// Returns the script of a PHP file.
     pub fn of(file: impl Into<PathBuf>) -> Self {
         Self {
             file: file.into(),
@@ -48,13 +48,13 @@ impl Script {
         }
     }
 
-    /// The script in a `.phpt`, written beside it; why not, if it is none for a request here.
+    /// Writes the script of a `.phpt` beside it.
     ///
     /// # Errors
-    /// The reason.
+    /// If the test has no script, or cannot run in a request here.
     pub fn from_phpt(path: &Path) -> Result<Self, String> {
         let bytes = fs::read(path).map_err(|error| error.to_string())?;
-        // Tests are of any encoding: as Latin-1 no byte is lost.
+        // Tests have any encoding; as Latin-1, no byte is lost.
         let text: String = bytes.iter().map(|&byte| char::from(byte)).collect();
         let sections = sections(&text);
         let code = sections
@@ -83,7 +83,7 @@ impl Script {
         })
     }
 
-    /// The target of the request that runs it.
+    /// Returns the target of the request that runs the script.
     pub(super) fn target(&self) -> String {
         let mut target = format!("/run?file={}", escaped(&self.file.to_string_lossy()));
         for (name, value) in &self.settings {

@@ -1,13 +1,13 @@
-// What the generated handlers call. A request's own token may be seen by that request only: see() looks for it wherever PHP
-// keeps something of a request, and says so in the log when another's is there.
+// The functions that the generated handlers call. A request's own token may be seen by that request only: see() looks for
+// it wherever PHP keeps data of a request, and logs it if another request's token is there.
 
 final class Context
 {
     public readonly string $token;
     public readonly string $id;
-    /** What makes the pieces of the answer. */
+    /** The function whose results are the pieces of the response. */
     public ?Closure $body = null;
-    /** What is sent in its place. */
+    /** The file that is sent in its place. */
     public ?string $file = null;
 
     public function __construct(public readonly Hearth\Request $request)
@@ -19,14 +19,14 @@ final class Context
 
 final class Own extends Exception
 {
-    /** Where another request's code may catch it, it names no request. */
+    /** The message names no request if the code of another request may catch it. */
     public static function of(Context $c): self
     {
         return new self(home($c) ? $c->token : 'elsewhere');
     }
 }
 
-/** Whether this runs for the request it was written for: what is kept may be called by another. */
+/** Returns whether this runs in the request that it was written for: kept code may be called by another request. */
 function home(Context $c): bool
 {
     return Hearth\requestId() === $c->id;
@@ -37,7 +37,7 @@ function mixed(string $what, Context $c, mixed $seen): void
     error_log("CHAOS mixed up: $what of $c->token is " . substr(var_export($seen, true), 0, 300));
 }
 
-/** A text that may hold this request's token only. */
+/** Checks a text that may contain only this request's token. */
 function own(Context $c, mixed $text): void
 {
     preg_match_all('/T[0-9a-f]+T/', (string) $text, $found);
@@ -59,13 +59,13 @@ function see(Context $c): void
     $c->request->query('t') === $c->token || mixed('request', $c, $c->request->query('t'));
 }
 
-/** Of a request's own code only: its handler of errors, which another's may be, says whose error it hears. */
+/** Raises an error, only in the request's own code: another request's error handler would report the token as mixed up. */
 function warn(Context $c, int $level): void
 {
     home($c) && trigger_error($c->token, $level);
 }
 
-/** The text of an error that this request's handler of errors was given: another place's warning has no token. */
+/** Checks the text of an error that this request's error handler received: a warning from elsewhere has no token. */
 function heard(Context $c, string $text): void
 {
     own($c, $text);
@@ -86,7 +86,7 @@ function nap(Context $c, int $us): void
     see($c);
 }
 
-/** A question to a server that answers the same text later. */
+/** Sends a question to a server that returns the same text later. */
 function ask(Context $c, int $us): void
 {
     $socket = @stream_socket_client('tcp://' . getenv('ECHO'), $code, $text, 1);
@@ -102,7 +102,7 @@ function ask(Context $c, int $us): void
 function pair(Context $c, int $us): void
 {
     [$near, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
-    // Where a task may not be left, the worker waits for so long.
+    // Where a task cannot be suspended, the worker waits this long.
     stream_set_timeout($near, 0, 20000);
     Hearth\async(function () use ($c, $far, $us) { usleep($us); fwrite($far, "$c->token\n"); });
     own($c, fgets($near));
@@ -123,7 +123,7 @@ function channel(int $i): Hearth\Channel
     return $channels[$i] ??= new Hearth\Channel($i);
 }
 
-/** Another's task may hold it for as long as its own wait lasts: nothing here waits for ever. */
+/** Another request's task may hold the mutex for as long as its own wait lasts, so no wait here is unlimited. */
 function mutex(Context $c, int $i, Closure $fn): void
 {
     static $mutexes = [];
@@ -239,7 +239,7 @@ final class Dies
     }
 }
 
-/** Things that outlive the request that made them: the oldest goes when there are too many. */
+/** Objects that outlive the request that created them; the oldest is removed when there are too many. */
 final class Kept
 {
     public static array $things = [];

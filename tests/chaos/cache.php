@@ -1,7 +1,7 @@
 
 // The cache of all workers, sessions in it, and files as responses.
 
-/** What is kept, unserialized and compared runs code of the request that does it. */
+/** An object that runs code of the request that stores, unserializes or compares it. */
 final class Held
 {
     public static int $waits = 0;
@@ -28,13 +28,13 @@ function cache(int $i = 0): Hearth\Cache
     return $caches[$i] ??= [new Hearth\Cache(), new Hearth\Cache('chaos'), (new Hearth\Cache('chaos'))->namespace('inner'), new Hearth\Cache()][$i % 4];
 }
 
-/** A value that all requests read alike. A request that changes what it has read changes a copy. */
+/** A value that all requests read alike. A request that changes a value that it has read changes a copy. */
 function common(int $i): array
 {
     return ['n' => $i, 'list' => range(0, 20 + $i), 'map' => ['a' => str_repeat('a', 50 + $i), 'b' => ['c' => [1.5, true, null, 'x']]], 'long' => str_repeat("$i", 300)];
 }
 
-/** What a request changes of a value stays changed for this request, and no other request sees it. */
+/** Checks that a request's change of a value stays for this request, and that no other request sees it. */
 function changed(Context $c, mixed $value, int $i, Closure $fn): void
 {
     if (!is_array($value)) {
@@ -75,14 +75,14 @@ function cached(Context $c, int $n, int $i, Closure $fn): void
     see($c);
 }
 
-/** The code that a value runs while it is written takes the value away. */
+/** Stores a value whose own code removes it while it is being written. */
 function cachedWhileItGoes(Hearth\Cache $cache, int $i, Closure $fn): void
 {
     $value = ['x' => new Held('', function () use (&$value, $fn) { $value = null; $fn(); }), 'y' => [str_repeat('y', 50)]];
     $cache->setMultiple(['a' => &$value, "common$i" => common($i), 'o' => new Held('', $fn)], 0.05);
 }
 
-/** A key that is this request's own may be pushed out, but is never another's. */
+/** Checks that an entry of this request's own key may be evicted, but never contains another request's data. */
 function cachedOwn(Context $c, Hearth\Cache $cache, Closure $fn): void
 {
     $value = ['t' => $c->token, 'in' => [$c->token, [$c->token]]];
@@ -143,7 +143,7 @@ function apcu(Context $c, int $n, int $i, Closure $fn): void
         0 => apcu_store("common$i", common($i), 1),
         1 => apcu_store("object$i", new Held('common', $fn), 1),
         2 => apcu_fetch(["object$i", "common$i"]),
-        // PHP code within runs under a lock of all processes: it must end soon.
+        // PHP code in apcu_entry() runs under a lock of all processes, so it must end soon.
         3 => apcu_entry("entry$i", fn () => common($i), 1),
         4 => apcu_inc("count$i") && apcu_dec("count$i"),
         default => apcu_delete("common$i"),
@@ -187,7 +187,7 @@ function sessionInCache(Context $c, bool $shared, bool $left, Closure $fn): void
     $left || @session_write_close();
 }
 
-/** As a framework uses it. */
+/** Uses the session object as a framework does. */
 function sessionObject(Context $c, Closure $fn): void
 {
     static $session = new Hearth\Session('chaos-object');
@@ -201,7 +201,7 @@ function sessionObject(Context $c, Closure $fn): void
     random_int(0, 2) || $session->close();
 }
 
-/** A file with this request's token, not in its name, which warnings say; the oldest goes when there are too many. */
+/** Returns a file with this request's token, which is not in its name, because warnings contain that; deletes the oldest. */
 function file_of(Context $c): string
 {
     static $files = [];

@@ -1,5 +1,5 @@
 
-// More of what calls PHP code from within C code: iterators, filters, parsers, libraries.
+// More code that C code calls: iterators, filters, parsers, libraries.
 
 final class Steps implements Iterator
 {
@@ -23,7 +23,7 @@ function nothing2(mixed ...$values): int
     return count($values);
 }
 
-/** A filter of a stream, which waits at each piece and at its end. */
+/** A stream filter that waits at each piece and at its end. */
 final class Filter extends php_user_filter
 {
     public function filter($in, $out, &$consumed, bool $closing): int
@@ -54,7 +54,7 @@ function filtered(Context $c, Closure $fn): void
     fclose($stream);
 }
 
-/** Functions that are given one. */
+/** Calls functions that take a callback. */
 function calls(Context $c, int $n, Closure $fn): void
 {
     $one = function (mixed ...$x) use ($fn): mixed { $fn(); return $x[0] ?? null; };
@@ -131,7 +131,7 @@ function fetched(Context $c, Closure $fn): void
     $pdo->query("SELECT '$c->token' AS t")->fetchAll(PDO::FETCH_FUNC, function ($t) use ($c, $fn) { own($c, $t); $fn(); return $t; });
 }
 
-/** `paths://N` is a path at which each call waits. */
+/** A stream wrapper: each call on the path `paths://N` waits. */
 final class Paths
 {
     public $context;

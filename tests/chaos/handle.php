@@ -7,7 +7,7 @@ spl_autoload_register(function (string $class) {
     }
 });
 
-/** What a handler returns: sometimes of another kind. */
+/** Returns the value of a handler: sometimes of another type. */
 function answer(Context $c, int $how): mixed
 {
     if ($c->file !== null) {

@@ -1,13 +1,14 @@
-//! What handlers are made of: pieces of PHP with blocks for other pieces.
+//! The kinds of pieces that handlers consist of: fragments of PHP with blocks for other pieces.
 //!
-//! In a text `§0`, `§1`, … are blocks; `§v` is a variable of the piece's own, `§u` microseconds, `§s` seconds, `§n` a small
-//! number and `§i` the number of something that all requests share. The functions that are called are those of `app.php`.
+//! In a text `§0`, `§1`, … are blocks; `§v` is a variable of the piece's own, `§u` microseconds, `§s` seconds, `§n` a
+//! small number and `§i` the number of an object that all requests share. The functions that the texts call are those of
+//! `app.php`.
 
-/// One kind of piece.
+/// A kind of piece.
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
-    /// How often it is chosen, beside the others.
+    /// The weight of the kind in the random choice.
     pub(crate) weight: u64,
     pub(crate) text: &'static str,
 }
@@ -16,12 +17,12 @@ const fn kind(name: &'static str, weight: u64, text: &'static str) -> Kind {
     Kind { name, weight, text }
 }
 
-/// Pieces that end the worker on purpose: their names begin with this.
+/// The prefix of pieces that end the worker on purpose.
 pub(crate) const FATAL: &str = "fatal-";
-/// Inside an output callback these are errors of the app.
+/// The prefix of pieces that are errors of the app inside an output callback.
 pub(crate) const BUFFER: &str = "buffer-";
 
-/// All of them. Those without blocks end a branch.
+/// All kinds. Those without blocks end a branch.
 #[rustfmt::skip]
 pub(crate) const KINDS: &[Kind] = &[
     // Waits.
@@ -131,7 +132,7 @@ pub(crate) const KINDS: &[Kind] = &[
     kind("answer-file-gone", 2, "$c->file = file_of($c); Hearth\\defer(fn () => @unlink(file_of($c))); §0"),
     kind("finish", 3, "function_exists('fastcgi_finish_request') && home($c) && fastcgi_finish_request(); §0"),
     kind("client-aborts", 3, "ignore_user_abort(true); say($c); flush(); connection_aborted(); §0"),
-    // What the engine calls.
+    // Code that the engine calls.
     kind("iterator", 6, "foreach (new Steps(function () use ($c) { §0 }) as $x) { §1 }"),
     kind("iterator-unpacked", 3, "nothing2(...new Steps(function () use ($c) { §0 }));"),
     kind("heap", 4, "§v = new Heap(function () use ($c) { §0 }); foreach ([3, 1, 2] as $x) { §v->insert($x); } §v->isCorrupted() || §v->extract();"),

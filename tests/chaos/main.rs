@@ -1,4 +1,4 @@
-//! Random handlers, by a seed: PHP made of everything that waits, throws, exits and breaks, nested, with clients that leave.
+//! Random handlers from a seed: PHP code that waits, throws, exits and breaks, nested, with clients that leave.
 //!
 //! `CHAOS_SEED=7 CHAOS_REQUESTS=800 cargo test -p it --test chaos` repeats a run, `CHAOS_SEEDS=20` makes 20 of them.
 //! `CHAOS_ONLY=fiber,buffer` makes handlers of some kinds of pieces, `CHAOS_HANDLER=17` sends requests to one handler only,
@@ -15,11 +15,12 @@ mod traffic;
 
 use run::{Plan, setting};
 
-/// Those of every run of the tests, and how many requests each gets: with one of either dispatch, and one that breaks no worker.
+/// The seeds of every run of the tests, and the requests of each: they include one with either dispatch, and one that
+/// breaks no worker.
 const SEEDS: [u64; 3] = [1, 3, 4];
 const REQUESTS: u64 = 200;
 
-/// `CHAOS_SEED` and `CHAOS_SEEDS` of them, or the usual ones.
+/// Returns `CHAOS_SEEDS` seeds from `CHAOS_SEED` on, or the usual ones.
 fn seeds() -> Vec<u64> {
     let (first, count) = (setting("CHAOS_SEED"), setting("CHAOS_SEEDS"));
     if first.is_none() && count.is_none() {
@@ -29,8 +30,8 @@ fn seeds() -> Vec<u64> {
     (first..first + count.unwrap_or(1)).collect()
 }
 
-/// What every seed must show: no worker that died, none that the watchdog ended, no alert, an answer to each client that
-/// waited, nothing of one request in another, and memory that does not grow.
+/// Asserts what every seed must show: no worker died, the watchdog ended none, no alert, a response to each client that
+/// waited, no data of one request in another, and memory that does not grow.
 #[test]
 fn random_handlers_leave_their_workers_and_each_other_alone() {
     let requests = setting("CHAOS_REQUESTS").unwrap_or(REQUESTS);

@@ -1,7 +1,7 @@
 
-// What PHP calls: wrappers, magic methods, sessions, connections.
+// Code that PHP calls: wrappers, magic methods, sessions, connections.
 
-/** `chaos://N` is a file whose reading waits. */
+/** A stream wrapper: reading the file `chaos://N` waits. */
 final class Wrapper
 {
     public $context;
@@ -193,7 +193,7 @@ function sessionOfUser(Context $c, Closure $fn): void
     }
 }
 
-/** A session that nothing closes. */
+/** Begins a session that no code closes. */
 function begun(Context $c): void
 {
     if (home($c) && session_status() === PHP_SESSION_NONE && !headers_sent()) {
@@ -210,7 +210,7 @@ final class Resource
 
     public function __construct(private bool $dies = false) { usleep(500); }
 
-    /** One at a time. A piece that another request runs may get what that one has. */
+    /** Checks that one request at a time uses the connection. A piece may get the connection of the request that runs it. */
     public function use(Context $c): void
     {
         if (!home($c)) {

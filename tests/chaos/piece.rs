@@ -1,9 +1,9 @@
-//! A handler as a tree, so that it can be made at random, written as PHP and made smaller.
+//! A handler as a tree, so that it can be generated at random, written as PHP and made smaller.
 
 use crate::kinds::{BUFFER, FATAL, KINDS};
 use crate::random::Random;
 
-/// One piece of a handler, with what it contains.
+/// A piece of a handler, with the pieces in its blocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
     kind: usize,
@@ -11,10 +11,10 @@ pub(crate) struct Piece {
     blocks: Vec<Vec<Piece>>,
 }
 
-/// What may be chosen.
+/// The pieces that may be chosen.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
-    /// Fatal errors too.
+    /// Whether pieces with fatal errors may be chosen.
     pub(crate) fatal: bool,
     /// Only pieces with one of these in their names, and those that end a branch; empty: all.
     pub(crate) only: Vec<String>,
@@ -92,7 +92,7 @@ impl Maker<'_> {
     }
 }
 
-/// A handler's pieces.
+/// Returns the pieces of a random handler.
 pub(crate) fn random(random: &mut Random, choice: &Choice) -> Vec<Piece> {
     Maker {
         random,
@@ -138,7 +138,7 @@ impl Piece {
     }
 }
 
-/// The handler as PHP statements.
+/// Writes the handler as PHP statements.
 pub(crate) fn php(pieces: &[Piece]) -> String {
     let (mut text, mut variables) = (String::new(), 0);
     for piece in pieces {
@@ -147,7 +147,7 @@ pub(crate) fn php(pieces: &[Piece]) -> String {
     text
 }
 
-/// Every handler that is this one with one piece less, or with one piece replaced by what it contains.
+/// Returns every handler with one piece less, or with one piece replaced by the pieces in one of its blocks.
 pub(crate) fn smaller(pieces: &[Piece]) -> Vec<Vec<Piece>> {
     let mut all = Vec::new();
     for at in 0..pieces.len() {

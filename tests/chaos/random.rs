@@ -1,11 +1,11 @@
-//! Numbers that a seed decides, the same on every machine: splitmix64.
+//! Random numbers from a seed, the same on every machine: splitmix64.
 
 /// A stream of numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The stream `part` of `seed`: parts do not depend on how much of the others was used.
+    /// Returns the stream `part` of `seed`: parts do not depend on how much of the others was used.
     pub(crate) fn new(seed: u64, part: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ part);
         random.next();
@@ -20,12 +20,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to `limit` - 1.
+    /// Returns a number from 0 to `limit` - 1.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
-    /// True `percent` times of a hundred.
+    /// Returns true in `percent` of a hundred cases.
     pub(crate) fn is(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

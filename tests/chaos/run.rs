@@ -1,4 +1,4 @@
-//! One seed: its handlers, a server for them, clients, and what was found.
+//! The run of one seed: its handlers, a server for them, clients, and the findings.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -20,14 +20,15 @@ const LIBRARY: [&str; 5] = [
     include_str!("cache.php"),
     include_str!("handle.php"),
 ];
-/// Compiling it is a fatal error.
+/// A script whose compilation is a fatal error.
 const BROKEN: &str = "<?php function twice() {} function twice() {}";
 const PART: &str = "<?php nap($c, 500); return 1;";
 
-/// More than pages of the heap that are in use by chance, less than a leak leaves after some thousand requests.
+/// Growth of a worker in bytes that counts as a leak: more than pages of the heap that are in use by chance, less than a
+/// leak leaves after some thousand requests.
 const MOST_GROWTH: u64 = 24 << 20;
 
-/// A number from the environment.
+/// Returns a number from the environment.
 pub(crate) fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| {
         text.parse()
@@ -35,23 +36,24 @@ pub(crate) fn setting(name: &str) -> Option<u64> {
     })
 }
 
-/// `CHAOS_UNDER`: the words of a program that the server runs under, such as valgrind, and is slow.
+/// Returns the arguments of `CHAOS_UNDER`: a program that the server runs under, such as valgrind, which makes it slow.
 fn tool() -> Vec<String> {
     let words = std::env::var("CHAOS_UNDER").unwrap_or_default();
     words.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What is run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) requests: u64,
     pub(crate) handlers: Vec<Vec<Piece>>,
-    /// Requests to this one only.
+    /// The only handler that gets requests, if set.
     pub(crate) handler: Option<u64>,
 }
 
-/// Of a hundred handlers, this number may break their worker. It is replaced then, ever more slowly: with many, little else is seen.
+/// Returns how many of a hundred handlers may break their worker. The worker is then replaced, with growing delays: with
+/// many such handlers, few other pieces are tested.
 fn breaking(seed: u64) -> u64 {
     match seed % 8 {
         0 | 4 => 0,
@@ -61,7 +63,7 @@ fn breaking(seed: u64) -> u64 {
 }
 
 impl Plan {
-    /// The handlers of a seed.
+    /// Generates the handlers of a seed.
     pub(crate) fn new(seed: u64, requests: u64) -> Self {
         let only = std::env::var("CHAOS_ONLY").unwrap_or_default();
         let only: Vec<String> = only
@@ -101,9 +103,9 @@ impl Plan {
     }
 }
 
-/// Lines of the log that say what must not be.
+/// Returns whether a line of the log reports a failure.
 fn suspicious(line: &str) -> bool {
-    // Words of the supervisor and the watchdog, and of the app.
+    // Words of the supervisor, the watchdog and the app.
     let bad = [
         " died",
         "SIGSEGV",
@@ -116,12 +118,12 @@ fn suspicious(line: &str) -> bool {
     bad.iter().any(|part| line.contains(part))
 }
 
-/// Runs it; what was found.
+/// Runs the plan; returns the findings.
 pub(crate) fn run(plan: &Plan) -> Vec<String> {
     let echo = Echo::start();
     let app = plan.app();
     let tool = tool();
-    // Valgrind starts no `/proc/self/exe`, as which the front is started; it links no PHP.
+    // Valgrind cannot start `/proc/self/exe`, by which the front is started; the front links no PHP.
     let balanced = tool.is_empty() && plan.seed.is_multiple_of(3);
     let (timeout, grace) = if tool.is_empty() {
         ("1", "2")
@@ -132,7 +134,7 @@ pub(crate) fn run(plan: &Plan) -> Vec<String> {
         .inside(tool)
         .args(["--workers", "2", "--log-level", "info"])
         .args(["--request-timeout", timeout, "--request-grace", grace])
-        // Small, so that entries push each other out; and every request that is slow is looked at.
+        // A small cache, so that entries push each other out; and every slow request is sampled.
         .args(["--cache-size", "1M", "--cache-copies", "64K"])
         .args(["--slow-after", "0.02"])
         .args([
@@ -173,7 +175,7 @@ pub(crate) fn run(plan: &Plan) -> Vec<String> {
     found
 }
 
-/// What each worker has in memory, in bytes.
+/// Returns the resident memory of each worker, in bytes.
 fn memory(server: &Server) -> Vec<(u32, u64)> {
     let pages = |pid: u32| {
         let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
@@ -185,7 +187,8 @@ fn memory(server: &Server) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// The processes that have taken much more memory while they did the same again. What requests leave on purpose is bounded (`keep()` in the app).
+/// Returns the workers that use much more memory after the same load was repeated. What requests leave on purpose is
+/// bounded (`keep()` in the app).
 fn grown(before: &[(u32, u64)], after: &[(u32, u64)]) -> Vec<String> {
     let both = before.iter().filter_map(|(pid, old)| {
         let (_, new) = after.iter().find(|(other, _)| other == pid)?;
@@ -196,7 +199,7 @@ fn grown(before: &[(u32, u64)], after: &[(u32, u64)]) -> Vec<String> {
         .collect()
 }
 
-/// What helps to find out why: the log, and core files, which the kernel writes after `ulimit -c unlimited`.
+/// Keeps files for the analysis: the log, and core files, which the kernel writes after `ulimit -c unlimited`.
 fn keep(server: &Server) {
     let Ok(directory) = std::env::var("CHAOS_KEEP") else {
         return;
@@ -213,7 +216,7 @@ fn keep(server: &Server) {
     }
 }
 
-/// What the log has by now, once every worker has had the time to end what it began.
+/// Returns the suspicious lines of the log, once every worker has had the time to end its requests.
 fn last_words(server: &Server) -> Vec<String> {
     let mut client = server.connect();
     client.set_timeout(Duration::from_secs(10));

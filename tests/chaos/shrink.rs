@@ -3,9 +3,9 @@
 use crate::piece;
 use crate::run::{Plan, run};
 
-/// What failed by chance may need more than one attempt to fail again.
+/// Attempts of each smaller run, because a failure that depends on chance may not occur at once.
 const ATTEMPTS: usize = 3;
-/// Signs of what was found, the worst first: a smaller run must show the same.
+/// Signs of the findings, the worst first: a smaller run must show the same.
 const SIGNS: [&str; 6] = [
     "SIGSEGV",
     "SIGABRT",
@@ -21,7 +21,7 @@ struct Shrinking {
 }
 
 impl Shrinking {
-    /// Keeps the smaller plan if it shows the same.
+    /// Keeps the smaller plan if it shows the same sign.
     fn try_instead(&mut self, less: Plan) -> bool {
         let sign = self.sign;
         let shows = |found: &[String]| found.iter().any(|line| line.contains(sign));
@@ -51,7 +51,7 @@ impl Shrinking {
         }
     }
 
-    /// Leaves out what a handler can do without.
+    /// Leaves out pieces that the failure does not need.
     fn fewer_pieces(&mut self, at: usize) {
         let mut tried = 0;
         loop {
@@ -72,7 +72,7 @@ impl Shrinking {
     }
 }
 
-/// Prints each smaller run that shows the same.
+/// Prints each smaller run that shows the same sign.
 pub(crate) fn shrink(mut plan: Plan, found: &[String]) {
     if let Some(only) = plan.handler.take() {
         plan.handlers = vec![plan.handlers[usize::try_from(only).expect("an index")].clone()];

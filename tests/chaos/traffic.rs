@@ -1,4 +1,5 @@
-//! Clients: some wait, some leave, some send the next request before the answer; and the server that handlers ask.
+//! Clients: some wait, some leave, some send the next request before the response; and the server that handlers send
+//! questions to.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -13,12 +14,12 @@ use testkit::http::{Broken, Client, Response};
 use crate::random::Random;
 
 const CLIENTS: u64 = 16;
-/// Of a hundred requests, this number has a client that does not wait for the answer.
+/// Percentage of requests whose client does not wait for the response.
 const LEAVE: u64 = 40;
 /// Longer than any wait that `request.timeout` ends, however busy the machine is.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Answers each line `MICROSECONDS TEXT` with TEXT, so much later.
+/// A server that answers each line `MICROSECONDS TEXT` with TEXT after that time.
 #[derive(Debug)]
 pub(crate) struct Echo {
     address: String,
@@ -71,7 +72,7 @@ impl Drop for Echo {
     }
 }
 
-/// What is sent.
+/// The requests of a run.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     pub(crate) address: String,
@@ -82,7 +83,7 @@ pub(crate) struct Traffic {
     pub(crate) handler: Option<u64>,
 }
 
-/// One request: its token, and which handler it is for.
+/// A request: its token, its target and its bytes.
 struct Asked {
     token: String,
     target: String,
@@ -123,7 +124,7 @@ impl Traffic {
         }
     }
 
-    /// What is wrong with an answer.
+    /// Returns what is wrong with a response: a token of another request.
     fn judge(asked: &Asked, response: &Response) -> Option<String> {
         let mut text = response.text();
         for (name, value) in &response.headers {
@@ -144,7 +145,7 @@ impl Traffic {
         None
     }
 
-    /// One connection's worth of requests; what was found.
+    /// Sends the requests of one connection, and adds the findings; returns false if no connection could be made.
     fn visit(&self, next: &AtomicU64, random: &mut Random, found: &mut Vec<String>) -> bool {
         let Ok(stream) = TcpStream::connect(&self.address) else {
             found.push("no connection".to_owned());
@@ -178,7 +179,7 @@ impl Traffic {
                             return true;
                         }
                     }
-                    // A connection that was at rest may be closed at any time; one that was asked something may not.
+                    // A connection that was idle may be closed at any time; a new one with a request may not.
                     Err(Broken::Closed(rest)) if rest.is_empty() && (turn > 0 || n > 0) => {
                         return true;
                     }
@@ -187,7 +188,7 @@ impl Traffic {
                     {
                         return true;
                     }
-                    // An error of PHP after the head was sent ends the body in the middle.
+                    // A PHP error after the head was sent ends the body in the middle.
                     Err(Broken::Cut(response)) => {
                         found.extend(Self::judge(one, &response));
                         return true;
@@ -204,7 +205,7 @@ impl Traffic {
     }
 }
 
-/// A form with a field and a file.
+/// Returns a form with a field and a file.
 fn multipart(token: &str, more: &str) -> String {
     format!(
         "--B\r\nContent-Disposition: form-data; name=\"t\"\r\n\r\n{token}\r\n\
@@ -212,7 +213,7 @@ fn multipart(token: &str, more: &str) -> String {
     )
 }
 
-/// Everything, or in two parts.
+/// Sends the bytes at once, or in two parts.
 fn send(client: &Client, bytes: &[u8], torn: Option<usize>) -> bool {
     let mut stream = client.stream();
     let (first, second) = bytes.split_at(torn.unwrap_or(0));
@@ -225,7 +226,7 @@ fn send(client: &Client, bytes: &[u8], torn: Option<usize>) -> bool {
     stream.write_all(second).is_ok()
 }
 
-/// All of it; what was found.
+/// Sends all requests; returns the findings.
 pub(crate) fn send_all(traffic: &Traffic) -> Vec<String> {
     let next = AtomicU64::new(traffic.requests.start);
     thread::scope(|scope| {

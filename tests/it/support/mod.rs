@@ -1,4 +1,4 @@
-//! What several of the tests need.
+//! Helpers that several tests share.
 
 pub(crate) mod modes;
 pub(crate) mod traffic;
@@ -11,16 +11,17 @@ use std::time::{Duration, Instant};
 use testkit::http::{Client, Response};
 use testkit::{Server, ServerBuilder};
 
-/// Until what has not come is held to have failed: more than a busy machine takes, and less than the 20 s and more for which
-/// tests let wait what is to be cut short.
+/// The time after which an event that has not occurred counts as missing: more than a busy machine needs, and less than
+/// the 20 s and more of the waits that tests expect to be cut short.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(18);
 
-/// A server with one worker: what runs at the same time there, runs in one process.
+/// Returns a server with one worker: concurrent requests run in one process.
 pub(crate) fn one_worker(code: &str) -> ServerBuilder {
     Server::script(code).args(["--workers", "1"])
 }
 
-/// One GET of each target on a connection of its own, all at once; the answers in order and how long all took.
+/// Sends one GET of each target on a connection of its own, all at once; returns the responses in order and the total
+/// time.
 pub(crate) fn at_once<T: AsRef<str>>(server: &Server, targets: &[T]) -> (Vec<Response>, Duration) {
     let mut clients: Vec<Client> = targets.iter().map(|_| server.connect()).collect();
     let start = Instant::now();
@@ -34,32 +35,32 @@ pub(crate) fn at_once<T: AsRef<str>>(server: &Server, targets: &[T]) -> (Vec<Res
     (answers, start.elapsed())
 }
 
-/// The same target `count` times.
+/// Returns the same target `count` times.
 pub(crate) fn same(target: &str, count: usize) -> Vec<String> {
     vec![target.to_owned(); count]
 }
 
-/// Asserts status 200 and gives the body.
+/// Asserts status 200 and returns the body.
 #[track_caller]
 pub(crate) fn ok(response: &Response) -> String {
     assert_eq!(response.status, 200, "{}", response.text());
     response.text()
 }
 
-/// The target whose query has this PHP code as `code`.
+/// Returns the target whose query contains this PHP code as `code`.
 pub(crate) fn encoded(code: &str) -> String {
     let bytes = code.bytes().map(|byte| format!("%{byte:02X}"));
     format!("/?code={}", bytes.collect::<String>())
 }
 
-/// Has a handler that runs the code of its query run this one; what it answers.
+/// Sends code to a handler that runs the code of its query; returns the body.
 #[track_caller]
 pub(crate) fn run(server: &Server, code: &str) -> String {
     ok(&server.get(&encoded(code)))
 }
 
-/// What stands below the mark `<!-- example: NAME -->` on a page of the documentation: a fenced block, or the lines up to
-/// the first empty one.
+/// Returns the block below the mark `<!-- example: NAME -->` on a page of the documentation: a fenced block, or the lines
+/// up to the first empty one.
 #[track_caller]
 pub(crate) fn example(page: &str, name: &str) -> String {
     let text = std::fs::read_to_string(testkit::checkout().join(page)).expect("the page");
@@ -76,7 +77,7 @@ pub(crate) fn example(page: &str, name: &str) -> String {
     block.expect("a block with an end").0.to_owned()
 }
 
-/// `hearth` with these words, in the environment of this server.
+/// Runs `hearth` with these arguments, in the environment of this server.
 pub(crate) fn hearth(server: &Server, words: &[&str]) -> Output {
     Command::new(testkit::hearth())
         .args(words)
@@ -86,7 +87,7 @@ pub(crate) fn hearth(server: &Server, words: &[&str]) -> Output {
         .expect("hearth starts")
 }
 
-/// A user of no other process, which limits hold for.
+/// The command that runs a program as a user without other processes, to whom resource limits apply.
 pub(crate) const OTHER_USER: [&str; 6] = [
     "setpriv",
     "--reuid",
@@ -102,9 +103,9 @@ pub(crate) fn as_other_user(words: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// What `sh -c` is told to start a server as that user; `None` where that cannot be.
+/// Returns the `sh -c` script that starts a server as that user; `None` if the user cannot run the program.
 pub(crate) fn start_as_other_user() -> Option<String> {
-    // That user may not be let into the folder of this checkout.
+    // That user may have no access to the folder of this checkout.
     let program = testkit::hearth().with_file_name("hearth-php");
     if !as_other_user(&["test", "-x", &program.display().to_string()]) {
         eprintln!("skipped: no server can be started as another user here");
@@ -116,13 +117,13 @@ pub(crate) fn start_as_other_user() -> Option<String> {
     ))
 }
 
-/// A page of the admin server.
+/// Returns a page of the admin server.
 pub(crate) fn admin(server: &Server, path: &str) -> Response {
     let line = server.expect_log("hearth: admin on http://");
     Client::connect(line.rsplit('/').next().expect("an address")).get(path)
 }
 
-/// What systemd is to a service: where it says how it is.
+/// A stand-in for systemd: it receives the server's notifications.
 pub(crate) struct ServiceManager {
     directory: tempfile::TempDir,
     socket: std::os::unix::net::UnixDatagram,
@@ -139,12 +140,12 @@ impl ServiceManager {
         Self { directory, socket }
     }
 
-    /// A directory that lives as long.
+    /// Returns a directory that exists as long as the manager.
     pub(crate) fn directory(&self) -> String {
         self.directory.path().display().to_string()
     }
 
-    /// The server with `NOTIFY_SOCKET`.
+    /// Starts the server with `NOTIFY_SOCKET`.
     pub(crate) fn start(&self, server: ServerBuilder) -> Server {
         let path = self.directory() + "/notify";
         let server = server.args(["--allow-root"]).env("NOTIFY_SOCKET", path);
@@ -158,7 +159,7 @@ impl ServiceManager {
     }
 }
 
-/// Asks until the answer is right: for what has no event, such as a new process in `/proc`.
+/// Polls until the condition holds; for events that the kernel does not signal, such as a new process in `/proc`.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
     let until = Instant::now() + TIMEOUT;
@@ -168,13 +169,13 @@ pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
     }
 }
 
-/// For what is said of time, which a machine that others keep busy can spoil: it must come true in one of three attempts.
+/// Runs a check of times, which other load on the machine can spoil: it must succeed in one of three attempts.
 #[track_caller]
 pub(crate) fn one_of_three(mut attempt: impl FnMut() -> Result<(), String>) {
     let spoilt: Vec<String> = (0..3).map_while(|_| attempt().err()).collect();
     assert!(spoilt.len() < 3, "{spoilt:#?}");
     if !spoilt.is_empty() {
-        // Past the harness, which shows what a test prints only when it fails.
+        // Bypasses the harness, which shows a test's output only if it fails.
         let attempt = spoilt.len() + 1;
         let _ = writeln!(
             std::io::stderr(),
@@ -183,14 +184,14 @@ pub(crate) fn one_of_three(mut attempt: impl FnMut() -> Result<(), String>) {
     }
 }
 
-/// Until this number of requests is being handled: each has begun, and is as far as its first wait.
+/// Waits until this number of requests is being handled: each has begun, and has reached its first wait.
 #[track_caller]
 pub(crate) fn until_handled(server: &Server, count: u64) {
     eventually("the requests are handled", || server.in_flight() >= count);
 }
 
-/// A POST of a form that is so large that its handler begins before all of it has come: with what comes before `end`, and
-/// that.
+/// Returns a POST of a form that is so large that its handler begins before all of it has arrived, in two parts: the text
+/// before `end`, and `end`.
 pub(crate) fn large_form(path: &str, end: &str) -> (String, String) {
     let first = format!("pad={}&", "x".repeat(70_000));
     let length = first.len() + end.len();
@@ -200,15 +201,15 @@ pub(crate) fn large_form(path: &str, end: &str) -> (String, String) {
     (head + &first, end.to_owned())
 }
 
-/// Makes the file that a request with [`UNTIL_GO`] waits for.
+/// Creates the file that a request with [`UNTIL_GO`] waits for.
 pub(crate) fn let_go(server: &Server) {
     std::fs::write(server.directory().join("go"), "").expect("a file can be written");
 }
 
-/// PHP that waits, without holding its worker, until the test has called [`let_go`].
+/// PHP code that waits, without blocking its worker, until the test has called [`let_go`].
 pub(crate) const UNTIL_GO: &str = "while (!file_exists('go')) { usleep(5000); clearstatcache(); }";
 
-/// Resident memory of a process in bytes.
+/// Returns the resident memory of a process in bytes.
 pub(crate) fn resident(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).expect("the worker runs");
     text.split(' ')

@@ -1,8 +1,8 @@
-//! Every way in which PHP runs.
+//! Servers in every mode in which PHP runs.
 
 use testkit::{Server, ServerBuilder};
 
-/// A server of each, by name, that answers with the value of this PHP expression.
+/// Returns a server of each mode, by name, that responds with the value of this PHP expression.
 pub(crate) fn modes(expression: &str) -> Vec<(&'static str, ServerBuilder)> {
     let handler = || Server::script(&format!("return fn () => {expression};"));
     let one_by_one =

@@ -1,11 +1,11 @@
-//! Clients that ask again and again while a test does something to the server.
+//! Clients that send requests continuously while a test acts on the server.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use testkit::Server;
 use testkit::http::Response;
 
-/// Whether the work is done that clients keep the server busy for.
+/// Whether the work during which clients load the server is done.
 pub(crate) struct Done(AtomicBool);
 
 impl Done {
@@ -14,7 +14,7 @@ impl Done {
     }
 }
 
-/// Runs `client` in a number of threads, each with its number, while `work` is done. A client ends when it is.
+/// Runs `client` in `clients` threads, each with its number, while `work` runs. A client ends when the work is done.
 pub(crate) fn meanwhile(clients: usize, client: impl Fn(usize, &Done) + Sync, work: impl FnOnce()) {
     let done = Done(AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -27,7 +27,7 @@ pub(crate) fn meanwhile(clients: usize, client: impl Fn(usize, &Done) + Sync, wo
     });
 }
 
-/// Also when the work panics, or the clients would never end.
+/// Marks the work as done also if it panics, or the clients would never end.
 struct End<'a>(&'a Done);
 
 impl Drop for End<'_> {
@@ -36,9 +36,9 @@ impl Drop for End<'_> {
     }
 }
 
-/// GETs on a number of connections at the same time until `work` is done; asserts that nothing fails but what `may_fail`.
-/// How many were answered, and how many failed in a way that may be. Each has one connection for as long as the server
-/// keeps it.
+/// Sends GETs on `clients` connections at the same time until `work` is done; asserts that no response fails but those
+/// that `may_fail` accepts. Returns how many were answered, and how many failed in an accepted way. Each client keeps one
+/// connection for as long as the server does.
 pub(crate) fn under_load(
     server: &Server,
     clients: usize,

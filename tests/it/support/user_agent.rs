@@ -1,24 +1,24 @@
-//! A person's browser as far as sessions go: it keeps cookies and finds a form's fields, and follows nothing by itself.
+//! A minimal browser for sessions: it keeps cookies and finds a form's fields, and follows no redirect by itself.
 
 use testkit::http::{Client, Response};
 
 /// A visitor of a site.
 pub(crate) struct UserAgent {
     address: String,
-    /// What it takes the server to be called.
+    /// The value of the Host field.
     host: String,
     client: Option<Client>,
     cookies: Vec<(String, String)>,
 }
 
 impl UserAgent {
-    /// A visitor without cookies.
+    /// Returns a visitor without cookies.
     pub(crate) fn new(address: impl Into<String>) -> Self {
         let address = address.into();
         Self::of_host(address.clone(), &address)
     }
 
-    /// One to which that name leads to the address.
+    /// Returns a visitor that uses the given host name with the address.
     pub(crate) fn of_host(address: impl Into<String>, host: &str) -> Self {
         Self {
             address: address.into(),
@@ -32,7 +32,7 @@ impl UserAgent {
         self.ask(&format!("GET {path} HTTP/1.1\r\n"), b"")
     }
 
-    /// A form as a browser sends it.
+    /// Sends a form as a browser does.
     pub(crate) fn post(&mut self, path: &str, form: &str) -> Response {
         self.send(path, "application/x-www-form-urlencoded", form.as_bytes())
     }
@@ -47,7 +47,7 @@ impl UserAgent {
         )
     }
 
-    /// A form with one file, `a.txt`, beside its other fields.
+    /// Sends a form with one file, `a.txt`, beside its other fields.
     pub(crate) fn upload(
         &mut self,
         path: &str,
@@ -68,7 +68,7 @@ impl UserAgent {
         self.send(path, "multipart/form-data; boundary=XX", body.as_bytes())
     }
 
-    /// Where the answer sends the visitor, within the site; what is relative, to its root.
+    /// Follows the response's redirect within the site; a relative one starts at its root.
     #[track_caller]
     pub(crate) fn follow(&mut self, response: &Response) -> Response {
         let to = response
@@ -81,7 +81,7 @@ impl UserAgent {
         self.get(&path)
     }
 
-    /// A request of one's own: its first line and fields, each with its line's end, and its body.
+    /// Sends a custom request: its first line and fields, each with its line end, and its body.
     pub(crate) fn ask(&mut self, head: &str, body: &[u8]) -> Response {
         let cookies: Vec<String> = self
             .cookies
@@ -120,7 +120,7 @@ impl UserAgent {
     }
 }
 
-/// The value of a form's field, whichever quotes the page has.
+/// Returns the value of a form's field, whichever quotes the page uses.
 #[track_caller]
 pub(crate) fn field(page: &str, name: &str) -> String {
     let page = page.replace('\'', "\"");

@@ -1,14 +1,14 @@
-//! What another process may have left in the memory of the cache.
+//! The cache's memory, as another process may have left it.
 
 use std::sync::atomic::Ordering;
 
 use cache::{Cache, Form, Write, describe};
 
-/// Words of a small cache that are overwritten, and values of any bytes: whatever is there, every operation ends, and what is
-/// written afterwards and not refused is read.
+/// Overwrites words of a small cache and writes values of any bytes: whatever the memory contains, every operation ends,
+/// and a value that is written afterwards and not refused can be read.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn cached(bytes: &[u8]) {
     let _ = describe(Form::Plain, 0, bytes);
     let Ok(fd) = Cache::create(256 * 1024) else {
@@ -21,7 +21,7 @@ pub fn cached(bytes: &[u8]) {
     for key in 0..20_u8 {
         write(&cache, key, bytes);
     }
-    // The lock is the C library's: only what it protects is overwritten.
+    // The lock is the C library's: only the memory that it protects is overwritten.
     for change in bytes.chunks_exact(6) {
         let (place, value) = change.split_at(3);
         let place = place

@@ -1,4 +1,4 @@
-//! Configuration: a file, an environment and a command line of any words.
+//! Configuration from a file, an environment and a command line with any text.
 
 use std::path::Path;
 
@@ -7,12 +7,14 @@ use config::{Given, Opt, Problems, Raw, Settings, Source};
 
 use crate::input::Input;
 
-/// A TOML file, a line `NAME=value` for each variable, a line for each word of the command line; a NUL between the three.
+/// Reads a TOML file, lines `NAME=value` of the environment, and a line per argument of the command line; a NUL separates
+/// the three.
 ///
-/// There are settings or there are mistakes, each with its place; what holds, said again on the command line, is the same.
+/// The result is settings, or mistakes with their places; settings that are repeated on the command line give the same
+/// result.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn settings(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let [file, environment, words] = [input.until(0), input.until(0), input.until(0)]
@@ -34,7 +36,7 @@ pub fn settings(bytes: &[u8]) {
     }
 }
 
-/// `None`: clap has refused it, with a message of its own.
+/// Returns the options; `None` if clap refuses them, with a message of its own.
 fn arguments(words: &str) -> Option<Vec<(&'static Opt, Given)>> {
     let command = Command::new("hearth")
         .no_binary_name(true)
@@ -46,7 +48,7 @@ fn arguments(words: &str) -> Option<Vec<(&'static Opt, Given)>> {
     Some(given)
 }
 
-/// Not another file to read: it might be a device.
+/// Returns the variables without `HEARTH_CONFIG`: it names another file to read, which might be a device.
 fn variables(lines: &str) -> Vec<(String, String)> {
     lines
         .lines()

@@ -1,4 +1,4 @@
-//! Connections: requests one behind the other, with their bodies.
+//! Connections: several requests one after another, with their bodies.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -14,13 +14,14 @@ use crate::input::{Input, pieces};
 use crate::memory::Memory;
 use crate::oracle::{self, Seen};
 
-/// The first byte says how the rest is cut.
+/// Serves the requests in the bytes; the first byte determines how the rest is cut into pieces.
 ///
-/// However they are cut, the bytes are the same requests, each answered once, and a refusal is the last answer. Where hyper
-/// takes a request too it is the same one, and what hyper refuses is refused, but for targets that its `Uri` does not know.
+/// However the bytes are cut, they are the same requests, each answered once, and a refusal is the last response. Where
+/// hyper accepts a request too, it is the same one, and a request that hyper refuses is refused, except for targets that
+/// its `Uri` does not accept.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn requests(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let seed = input.byte();
@@ -28,8 +29,8 @@ pub fn requests(bytes: &[u8]) {
     let (ours, sent) = serve(&[bytes]);
     let (cut, sent_to_cut) = serve(&pieces(bytes, seed.max(1)));
     assert_eq!(cut, ours, "in pieces");
-    // A head that never ends may be refused before its end is there, or end with the connection: no need to look at each
-    // byte when it comes.
+    // A head that never ends may be refused before its end arrives, or end with the connection: the parser need not
+    // examine each byte when it arrives.
     let (all, cut) = (statuses(&sent), statuses(&sent_to_cut));
     assert!(
         all == cut
@@ -42,7 +43,7 @@ pub fn requests(bytes: &[u8]) {
     compare(&ours, &oracle::requests(bytes));
 }
 
-/// What the service saw of the requests in these bytes, and what was sent.
+/// Returns the requests that the service saw in these bytes, and the bytes that were sent.
 fn serve(pieces: &[&[u8]]) -> (Vec<Seen>, Vec<u8>) {
     let stream = Memory::new(pieces);
     let (sent, seen) = (Rc::clone(&stream.sent), Seeing::default());
@@ -65,7 +66,7 @@ fn serve(pieces: &[&[u8]]) -> (Vec<Seen>, Vec<u8>) {
     (seen.0.take(), sent.take())
 }
 
-/// The status of each answer: they have no bodies, so each is a head.
+/// Returns the status of each response: responses have no bodies, so each is a head.
 fn statuses(sent: &[u8]) -> Vec<u16> {
     let text = String::from_utf8_lossy(sent);
     text.lines()
@@ -83,7 +84,7 @@ fn answered(seen: &[Seen], statuses: &[u16]) {
         good <= seen.len() && seen.len() <= good + 1,
         "{statuses:?} for {seen:?}"
     );
-    // Only who is cut off in the middle of a body gets no answer.
+    // Only a request that is cut off in the middle of its body gets no response.
     assert!(
         good == seen.len() || seen[good].body.is_none(),
         "{statuses:?} for {seen:?}"
@@ -150,11 +151,11 @@ impl Body for Nothing {
 
 fn compare(ours: &[Seen], theirs: &[Seen]) {
     for (ours, theirs) in ours.iter().zip(theirs) {
-        // A 200 to it makes a tunnel of hyper's connection.
+        // A 200 to CONNECT turns hyper's connection into a tunnel.
         if ours.method == b"CONNECT" {
             return;
         }
-        // Compared where heads are.
+        // Scheme and authority are left to the target `heads`.
         let [ours, theirs] = [ours, theirs].map(|seen| Seen {
             scheme: None,
             authority: None,
@@ -177,7 +178,7 @@ fn compare(ours: &[Seen], theirs: &[Seen]) {
     }
 }
 
-/// Bytes that RFC 3986 wants escaped, or something that is no host.
+/// Returns whether the target has bytes that RFC 3986 wants escaped, or an invalid host.
 fn is_no_uri(seen: &Seen) -> bool {
     let strange = |byte: &u8| !byte.is_ascii_graphic() || b"<>\"\\^`{}|".contains(byte);
     seen.resource.iter().any(strange) || seen.authority.is_some() || seen.method == b"CONNECT"

@@ -1,11 +1,11 @@
-//! Whose request it is, as the front tells a worker.
+//! The addresses of a client's connection, as the front passes them to a worker.
 
 use http1::Endpoints;
 
-/// Any text: what is taken for a client's ends is written the same way again.
+/// Parses any text: endpoints that are accepted are written in a form that parses to the same.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn endpoints(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Some(ends) = Endpoints::parse(&text) {

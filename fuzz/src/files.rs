@@ -5,15 +5,15 @@ use site::{FileBody, Representation, StaticFile};
 
 use crate::input::Input;
 
-/// Of the file; known, so that its validators can be in the corpus.
+/// Length of the file; fixed, so that its validators can be in the corpus.
 const LENGTH: u64 = 64;
 
-/// The first byte says which method, then there is a line `Name: value` for each field.
+/// Answers a request for the file; the first byte selects the method, then each field is a line `Name: value`.
 ///
-/// The answer is one of those that RFC 9110 has, and a part lies in the file and is as long as it says.
+/// The status is one that RFC 9110 allows, and a part lies inside the file and has the length that it declares.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn conditions_and_ranges(bytes: &[u8]) {
     thread_local!(static FILE: tempfile::NamedTempFile = file());
     let mut input = Input::new(bytes);
@@ -26,7 +26,7 @@ pub fn conditions_and_ranges(bytes: &[u8]) {
     while !input.is_empty() {
         let mut line = Input::new(input.until(b'\n'));
         let name = line.until(b':');
-        // What HTTP forbids in a field never gets here.
+        // Bytes that HTTP forbids in a field never get this far.
         let _ = fields.try_push(name, line.rest().trim_ascii());
     }
     let response = FILE.with(|file| {
@@ -82,7 +82,7 @@ fn check(response: &Response<FileBody>, asked: &Fields) {
     }
 }
 
-/// `bytes FIRST-LAST/64`.
+/// Parses `bytes FIRST-LAST/64`.
 fn part(range: &str) -> (u64, u64) {
     let inner = range
         .strip_prefix("bytes ")

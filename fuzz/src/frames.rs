@@ -1,13 +1,13 @@
-//! Requests and answers as they lie in the memory between front and worker.
+//! Requests and responses as they lie in the memory between front and worker.
 
 use http1::{Endpoints, Fields, RequestHead};
 use relay::frame::{RequestFrame, ResponseFrame, STREAM_HEADER, StreamFrame};
 
-/// Any bytes: what is taken for a request, an answer, its fields or the beginning of a piece is written as bytes that mean
-/// the same, and holds no more than they did.
+/// Parses any bytes: a request, a response, its fields or the head of a piece that is accepted is written as bytes that
+/// mean the same, and is no longer than the input.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn frames(bytes: &[u8]) {
     if let Some(asked) = RequestFrame::parse(bytes) {
         let mut written = Vec::new();
@@ -31,7 +31,7 @@ pub fn frames(bytes: &[u8]) {
     }
 }
 
-/// Heads, fields and addresses: what is taken for one comes back as it went.
+/// Checks heads, fields and addresses: what is accepted can be packed and unpacked again.
 fn packed(bytes: &[u8]) {
     if let Some(ends) = Endpoints::unpack(bytes) {
         assert_eq!(Endpoints::unpack(&ends.pack()), Some(ends));

@@ -5,13 +5,13 @@ use http1::{Limits, ParseError, RequestHead, Version};
 use crate::input::{Input, pieces};
 use crate::oracle::{self, Seen};
 
-/// The first byte says where the rest is cut.
+/// Parses a head; the first byte determines where the rest is cut.
 ///
-/// A head is the same wherever it was cut while it came, and when it is written and read again; where hyper takes it too,
-/// it reads the same, and what hyper takes is taken.
+/// A head is the same wherever its bytes were cut, and when it is written and read again; where hyper accepts it too,
+/// hyper reads the same, and a head that hyper accepts is accepted.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn request_heads(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let seed = input.byte();
@@ -35,8 +35,8 @@ pub fn request_heads(bytes: &[u8]) {
     }
 }
 
-/// Where we are stricter: RFC 9112, 3.2, has a bare host for CONNECT and for nothing else, and the asterisk for OPTIONS
-/// only; a scheme is made of letters, digits and three marks, a letter first (RFC 3986, 3.1).
+/// Returns whether we are stricter on purpose: RFC 9112, 3.2, allows a bare host for CONNECT only, and the asterisk for
+/// OPTIONS only; a scheme consists of letters, digits and three marks, a letter first (RFC 3986, 3.1).
 fn is_refused_on_purpose(seen: &Seen) -> bool {
     (seen.resource.is_empty() != (seen.method == b"CONNECT"))
         || (seen.resource == b"*" && seen.method != b"OPTIONS")
@@ -46,7 +46,7 @@ fn is_refused_on_purpose(seen: &Seen) -> bool {
             .is_some_and(|scheme| !is_scheme(scheme))
 }
 
-/// RFC 9112, 2.2, allows to take it for the end of a line, and hyper does.
+/// Returns whether a line ends with LF only: RFC 9112, 2.2, allows a recipient to accept that, and hyper does.
 fn has_lone_line_feed(bytes: &[u8]) -> bool {
     let lines = bytes.split_inclusive(|byte| *byte == b'\n');
     lines
@@ -123,7 +123,7 @@ fn same(head: &RequestHead, seen: &Seen) {
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_vec()))
         .collect();
     fields.sort_by(|one, other| one.0.cmp(&other.0));
-    // Lengths are the connection's to judge. hyper forgets one beside chunks, and one that is said again.
+    // The connection judges lengths. hyper removes a length beside chunks, and a repeated one.
     fields.dedup_by(|next, one| one.0 == b"content-length" && next.0 == one.0);
     if seen
         .fields
@@ -133,7 +133,7 @@ fn same(head: &RequestHead, seen: &Seen) {
         fields.retain(|(name, _)| name != b"content-length");
     }
     assert_eq!(fields, seen.fields);
-    // hyper forgets a fragment, which we keep for REQUEST_URI, and calls the host of CONNECT its target.
+    // hyper removes a fragment, which we keep for REQUEST_URI, and takes the host of CONNECT for its target.
     if !head.target().contains(&b'#') && head.method() != b"CONNECT" {
         assert_eq!(
             head.resource().escape_ascii().to_string(),

@@ -1,4 +1,4 @@
-//! Histograms as text: what a file of results may hold.
+//! Histograms as text, as a file of results may contain them.
 
 use std::io::Write;
 
@@ -10,12 +10,12 @@ use measure::Distribution;
 
 use crate::input::Input;
 
-/// The first byte says what the rest is: the text itself, or what is compressed in it.
+/// Decodes a histogram; the first byte tells whether the rest is the text itself, or the data to compress into it.
 ///
-/// What can be read is written and read again with the same counts, and percentiles rise.
+/// A histogram that can be decoded is encoded and decoded again with the same counts, and its percentiles rise.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn decoded(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let text = match input.byte() {
@@ -37,7 +37,8 @@ pub fn decoded(bytes: &[u8]) {
     assert!(rising.is_sorted(), "{rising:?}");
 }
 
-/// A compressed V2 histogram around these bytes: its mark, the length of what follows, and that, deflated.
+/// Returns a compressed V2 histogram around these bytes: its magic number, the length of the rest, and the rest,
+/// deflated.
 fn compressed(bytes: &[u8]) -> String {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).expect("memory can be written");

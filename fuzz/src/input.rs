@@ -1,6 +1,7 @@
-//! Bytes as several things: what a target needs beside its main input.
+//! Input bytes split into the values that a target needs beside its main input.
 
-/// Takes parts off the front of the bytes; what has run out is zero or empty, so every input means something.
+/// A reader that takes parts off the front of the bytes; once they are used up it returns zeros or nothing, so every
+/// input is valid.
 #[derive(Debug)]
 pub struct Input<'a>(&'a [u8]);
 
@@ -9,14 +10,14 @@ impl<'a> Input<'a> {
         Input(bytes)
     }
 
-    /// One byte.
+    /// Takes one byte.
     pub fn byte(&mut self) -> u8 {
         let (first, rest) = self.0.split_first().map_or((0, self.0), |(f, r)| (*f, r));
         self.0 = rest;
         first
     }
 
-    /// Up to the next byte `end`, which is taken too.
+    /// Takes the bytes up to the next byte `end`, and that byte too.
     pub fn until(&mut self, end: u8) -> &'a [u8] {
         let at = self.0.iter().position(|byte| *byte == end);
         let taken = &self.0[..at.unwrap_or(self.0.len())];
@@ -24,7 +25,7 @@ impl<'a> Input<'a> {
         taken
     }
 
-    /// Everything else.
+    /// Takes the rest.
     pub fn rest(self) -> &'a [u8] {
         self.0
     }
@@ -34,7 +35,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// `bytes` in pieces, whose lengths follow from `seed`: 0 is all at once, 1 is byte by byte.
+/// Cuts `bytes` into pieces, whose lengths follow from `seed`: 0 is all at once, 1 is byte by byte.
 pub fn pieces(bytes: &[u8], seed: u8) -> Vec<&[u8]> {
     if bytes.is_empty() {
         return Vec::new();

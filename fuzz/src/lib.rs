@@ -1,8 +1,9 @@
-//! What reads bytes from outside, held against any bytes.
+//! Fuzz targets: readers of external bytes, tested with any bytes.
 //!
-//! A target is a function that takes bytes, gives them to one reader, and panics when what must hold does not: the reader
-//! neither panicked nor made more out of the bytes than is in them, what it made comes back the same, or another reader
-//! made the same of it. `cargo fuzz run NAME` looks for such bytes for as long as it is left; `tests/replay.rs` gives each
+//! A target is a function that takes bytes, gives them to one reader, and panics if an invariant does not hold: the
+//! reader must not panic nor produce more than the bytes contain, its result must survive a round trip, or another reader
+//! must read the same. `cargo fuzz run NAME` searches for such bytes until it is stopped; `tests/replay.rs` runs each
+//! target on its corpus and on some seconds of mutations of it.
 //! target its corpus and some seconds of mutations of it.
 #![forbid(unsafe_code)]
 
@@ -27,7 +28,7 @@ pub mod routes;
 /// A name, as in `fuzz_targets/` and `corpus/`, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     ("cached", cached::cached),
     ("config", config::settings),
@@ -44,10 +45,10 @@ pub const TARGETS: &[Target] = &[
     ("routes", routes::routes),
 ];
 
-/// The target of this name, with these bytes.
+/// Runs the target of this name on these bytes.
 ///
 /// # Panics
-/// When there is no such target, and as the target does.
+/// If there is no such target, and as the target does.
 pub fn run(name: &str, bytes: &[u8]) {
     let (_, target) = TARGETS
         .iter()
@@ -56,10 +57,10 @@ pub fn run(name: &str, bytes: &[u8]) {
     target(bytes);
 }
 
-/// The same with the bytes of each file that is named: how a finding is looked at without nightly.
+/// Runs the target on the bytes of each given file, to reproduce a finding without nightly.
 ///
 /// # Panics
-/// When a file cannot be read, and as the target does.
+/// If a file cannot be read, and as the target does.
 pub fn replay(name: &str, files: impl Iterator<Item = std::ffi::OsString>) {
     for file in files.map(std::path::PathBuf::from) {
         let bytes =

@@ -1,4 +1,4 @@
-//! A client's connection in memory: what it sends, in pieces, and what it is sent.
+//! A client's connection in memory: the bytes that the client sends, in pieces, and those that it receives.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,18 +10,18 @@ use std::task::{Context, Poll};
 use http1::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// One end of it.
+/// The server's end of the connection.
 #[derive(Debug)]
 pub struct Memory {
     pieces: VecDeque<Vec<u8>>,
-    /// The next piece has come: between two there is nothing for a moment.
+    /// Whether the next piece has arrived: between two pieces a read has to wait once.
     come: bool,
-    /// What was sent to the client.
+    /// The bytes that were sent to the client.
     pub sent: Rc<RefCell<Vec<u8>>>,
 }
 
 impl Memory {
-    /// The client sends these, then no more.
+    /// Returns a connection whose client sends these pieces and then closes.
     pub fn new(pieces: &[&[u8]]) -> Self {
         Memory {
             pieces: pieces.iter().map(|piece| piece.to_vec()).collect(),
@@ -30,7 +30,7 @@ impl Memory {
         }
     }
 
-    /// What there is to read now, empty at the end; `None` if that has not come yet.
+    /// Returns the bytes that can be read now, empty at the end; `None` if the next piece has not arrived yet.
     fn front(&self) -> Option<&[u8]> {
         match self.pieces.front() {
             None => Some(&[]),
@@ -45,7 +45,7 @@ impl AsyncRead for Memory {
         _: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // What is told to wait is polled again, so it has come by then.
+        // A reader that is told to wait polls again, and the piece has arrived by then.
         let Some(piece) = self.front() else {
             self.come = true;
             return Poll::Pending;

@@ -15,13 +15,14 @@ use serde::de::DeserializeOwned;
 
 use crate::input::Input;
 
-/// The first byte says who receives, and whether the rest is a packet or what lies in a memfd beside one.
+/// Receives a packet; the first byte selects the receiver, and whether the rest is a packet or the content of a memfd
+/// beside one.
 ///
-/// What is taken for a message arrives as the same message when it is sent again; after anything else the channel is as
-/// good as before.
+/// A packet that is accepted as a message arrives as the same message when it is sent again; after any other packet the
+/// channel still works.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn packets(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let kind = input.byte();

@@ -1,6 +1,6 @@
-//! Inputs for a run on stable Rust: what libFuzzer does to its corpus, without its knowledge of which code was reached.
+//! Inputs for a run on stable Rust: mutations as libFuzzer makes them, without coverage feedback.
 
-/// Where numbers and lengths change their meaning, and what separates things in our formats.
+/// Numbers at the limits of integer types, and separators and keywords of our formats.
 const WORDS: &[&[u8]] = &[
     b"\0",
     b"\r\n",
@@ -36,7 +36,7 @@ const WORDS: &[&[u8]] = &[
     b"5\r\nhello\r\n",
 ];
 
-/// A source of numbers that says the same after the same seed (xorshift64*).
+/// A random generator with a reproducible sequence for each seed (xorshift64*).
 #[derive(Debug)]
 pub struct Random(u64);
 
@@ -52,7 +52,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Below `end`; 0 where there is nothing below.
+    /// Returns a number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         ((self.next() >> 33) as usize).checked_rem(end).unwrap_or(0)
     }
@@ -67,10 +67,10 @@ impl Random {
     }
 }
 
-/// Longer inputs are cut: what matters is in the shape.
+/// Longest input in bytes; longer ones are truncated, because the structure matters and not the length.
 const LONGEST: usize = 16 << 10;
 
-/// One of the corpus, changed in one to eight places.
+/// Returns an input of the corpus with one to eight mutations.
 pub fn input(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut bytes = corpus
         .get(random.below(corpus.len()))

@@ -1,4 +1,4 @@
-//! What hyper makes of the same bytes: another reader of HTTP/1, strict and much used.
+//! hyper as an oracle: what another strict and widely used reader of HTTP/1 makes of the same bytes.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -25,9 +25,9 @@ pub struct Seen {
     pub scheme: Option<String>,
     pub authority: Option<String>,
     pub is_http10: bool,
-    /// Names in small letters; sorted by name, in their order where that is the same.
+    /// Names in lower case; sorted by name, equal names in their original order.
     pub fields: Vec<(Vec<u8>, Vec<u8>)>,
-    /// `None` if it broke off.
+    /// The body; `None` if it was cut off.
     pub body: Option<Vec<u8>>,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Debug for Seen {
     }
 }
 
-/// Every request that hyper takes from a connection on which these bytes come and then no more.
+/// Returns every request that hyper accepts from a connection on which these bytes arrive before it closes.
 pub fn requests(bytes: &[u8]) -> Vec<Seen> {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let taken = Rc::clone(&seen);
@@ -67,7 +67,7 @@ pub fn requests(bytes: &[u8]) -> Vec<Seen> {
             .serve_connection(ConnectionIo(bytes.to_vec(), 0), service)
     );
     let mut context = Context::from_waker(Waker::noop());
-    // What it wants is always there, so every poll gets it further.
+    // Bytes are always available, so every poll makes progress.
     for _ in 0..=bytes.len() + 8 {
         if connection.as_mut().poll(&mut context).is_ready() {
             break;
@@ -87,7 +87,7 @@ async fn see(
         .map(|(name, value)| (name.as_str().as_bytes().to_vec(), value.as_bytes().to_vec()))
         .collect();
     fields.sort_by(|one, other| one.0.cmp(&other.0));
-    // Shown, not `as_str()`: a query without a path has its slash then.
+    // Displayed, not `as_str()`: only then a query without a path has its slash.
     let resource = head.uri.path_and_query().map(ToString::to_string);
     let index = seen.borrow().len();
     seen.borrow_mut().push(Seen {
@@ -108,7 +108,7 @@ async fn see(
     Ok(Response::new(Empty::new()))
 }
 
-/// The bytes, and where the next read begins.
+/// The bytes, and the offset of the next read.
 struct ConnectionIo(Vec<u8>, usize);
 
 impl Read for ConnectionIo {

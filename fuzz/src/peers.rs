@@ -1,16 +1,16 @@
-//! What proxies say of their clients.
+//! Forwarding fields of proxies.
 
 use std::rc::Rc;
 
 use http1::{Endpoints, Limits, Peer, RequestHead, TrustedProxies};
 
-/// The fields of a request that a trusted proxy passes on.
+/// Reads the fields of a request that a trusted proxy passes on.
 ///
-/// What PHP gets of them says the same again to a framework that trusts its peer, and the client is an address that can be told
-/// to a worker.
+/// The fields that PHP gets mean the same to a framework that trusts its peer, and the client is an address that can be
+/// passed to a worker.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn requests(bytes: &[u8]) {
     let text = [b"GET / HTTP/1.1\r\nHost: inner\r\n", bytes, b"\r\n\r\n"].concat();
     let Ok(Some((mut head, _))) = RequestHead::parse(&text, Limits::default()) else {
@@ -20,7 +20,7 @@ pub fn requests(bytes: &[u8]) {
     let Ok(first) = peer.of_request(&mut head) else {
         return;
     };
-    // A host that is none is refused.
+    // An invalid host is refused.
     if !head.names_one_host() {
         return;
     }
@@ -31,7 +31,7 @@ pub fn requests(bytes: &[u8]) {
     }
 }
 
-/// A client's port is in none of the fields that are left.
+/// Returns the endpoints without the client's port, which none of the remaining fields contains.
 fn seen(endpoints: Endpoints) -> impl PartialEq + std::fmt::Debug {
     let client = endpoints.client.map(|client| client.ip());
     (client, endpoints.local, endpoints.secure)

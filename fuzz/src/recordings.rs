@@ -2,10 +2,11 @@
 
 use preload::{List, Profile};
 
-/// Any file of a recording, or a list.
+/// Parses a file of a recording, or a list.
 ///
 /// # Panics
-/// When what is read does not come back the same, counts more loads than requests, or a list refers to what is not before it.
+/// If a result does not survive a round trip, counts more loads than requests, or if a list refers to an entry that is
+/// not before it.
 pub fn recordings(bytes: &[u8]) {
     if let Ok(profile) = Profile::parse(bytes) {
         let text = serde_json::to_vec(&profile).expect("it was JSON");

@@ -4,14 +4,14 @@ use load::http1::{HeadCache, Keep, Progress, Reader};
 
 use crate::input::{Input, pieces};
 
-/// Everything, so that it can be compared.
+/// Keeps everything, so that it can be compared.
 const KEEP: Keep = Keep {
     body: usize::MAX,
     error_body: usize::MAX,
     head: true,
 };
 
-/// What was read of one response.
+/// The result of reading one response.
 #[derive(Debug, PartialEq)]
 enum Read {
     Whole {
@@ -19,7 +19,7 @@ enum Read {
         keep_alive: bool,
         head: Vec<u8>,
         body: Vec<u8>,
-        /// How many bytes it had.
+        /// The response's length in bytes.
         length: usize,
     },
     Unfinished {
@@ -29,13 +29,13 @@ enum Read {
     ChunkError,
 }
 
-/// The first byte says how the rest is cut, the second whether it answers HEAD.
+/// Reads a response; the first byte determines how the rest is cut into pieces, the second whether the request was HEAD.
 ///
-/// Cut anywhere, a response is the same; nothing of its body is kept that was not in the bytes; a head seen before makes
-/// no difference.
+/// However it is cut, the response is the same; no byte of the body is kept that was not in the input; a head that was
+/// seen before makes no difference.
 ///
 /// # Panics
-/// When that does not hold.
+/// If that does not hold.
 pub fn read_in_pieces(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let (seed, bodiless) = (input.byte(), input.byte() & 1 == 1);

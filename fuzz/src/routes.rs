@@ -1,4 +1,4 @@
-//! A classic site's routing: no target leads out of the document root, or to what must not be sent.
+//! Routing of a classic site: no target leads out of the document root, or to a file that must not be sent.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -35,7 +35,7 @@ const LINKS: &[(&str, &str)] = &[
     ("www/source.txt", "info.php"),
 ];
 
-/// A site whose links lead nowhere outside, made once per thread.
+/// A site with links of which none may lead outside, created once per thread.
 struct Fixture {
     _place: TempDir,
     site: Site,
@@ -64,10 +64,10 @@ impl Fixture {
     }
 }
 
-/// Any target.
+/// Routes any target.
 ///
 /// # Panics
-/// When it leads out, or shows a script's source or a hidden file, or to a redirection without end.
+/// If the target leads outside, to a script's source, to a hidden file, or to an endless redirection.
 pub fn routes(target: &[u8]) {
     thread_local!(static FIXTURE: Fixture = Fixture::new());
     FIXTURE.with(|fixture| route(&fixture.site, target));
@@ -128,7 +128,7 @@ fn no_file(site: &Site, route: &Route, shown: &str) {
     }
 }
 
-/// What is in a file that must lie below the root, wherever its links lead.
+/// Returns the content of a file that must lie below the root, wherever its links lead.
 fn below(site: &Site, path: &Path) -> String {
     let real = path.canonicalize().expect("it is there");
     assert!(real.starts_with(site.root()), "{}", real.display());

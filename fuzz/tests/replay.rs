@@ -1,6 +1,6 @@
-//! Each target with its corpus, then with mutations of it: the same ones every time, as many as the time allows.
+//! Runs each target on its corpus, then on mutations of it: the same ones every time, as many as the time allows.
 //!
-//! `FUZZ_SECONDS` gives each target more time than the second it has otherwise.
+//! `FUZZ_SECONDS` sets the time for each target; the default is one second.
 #![forbid(unsafe_code)]
 
 use std::panic::catch_unwind;
@@ -12,7 +12,7 @@ use fuzz::{TARGETS, Target};
 
 const SEED: u64 = 0x4845_4152_5448;
 
-/// One of the corpus: where it lies and what it holds.
+/// An input of the corpus: its path and its bytes.
 type Entry = (PathBuf, Vec<u8>);
 
 fn home() -> &'static Path {
@@ -40,7 +40,7 @@ fn seconds() -> Duration {
     Duration::from_secs_f64(text.parse().expect("FUZZ_SECONDS is a number"))
 }
 
-/// The corpus, then what is made of it; how many inputs that were.
+/// Runs the target on the corpus, then on mutations; returns the number of mutations.
 fn hold((name, target): Target) -> usize {
     let corpus = corpus(name);
     for (path, bytes) in &corpus {
@@ -64,7 +64,7 @@ fn hold((name, target): Target) -> usize {
     count
 }
 
-/// One test for each target, by its name.
+/// Defines one test for each target, with its name.
 macro_rules! targets {
     ($($name:ident)*) => {
         $(#[test]

@@ -60,7 +60,7 @@ fn of_hearth(json: &[u8]) -> Option<u64> {
 }
 
 /// Compares the requests that the load sent with those that the server counted; returns text if they differ by more than
-/// one in a thousand and the requests in flight when the load began and ended.
+/// one in a thousand plus the requests in flight when the load began and ended.
 pub(crate) fn mismatch(sent: u64, under_way: u64, counted: u64) -> Option<String> {
     let allowed = under_way + sent / 1000;
     (sent.abs_diff(counted) > allowed)

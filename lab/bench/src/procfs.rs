@@ -35,7 +35,7 @@ pub(crate) fn reap(leader: u32) {
     }
 }
 
-/// Makes this process the parent of its servers' orphans, so that it can wait for them: in a container, process 1 may not
+/// Makes this process the parent of its servers' orphans, so that it can wait for them: in a container, process 1 might not
 /// reap them.
 pub(crate) fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));

@@ -154,12 +154,12 @@ enum ChunkState {
     Trailer(usize),
 }
 
-/// What a reader needs after the bytes that it was fed.
+/// The progress of a reader after the bytes that it was fed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// More bytes.
+    /// The response needs more bytes.
     More,
-    /// Nothing: the response ended after this many of the bytes given.
+    /// The response ended after this many of the bytes given.
     Done(usize),
 }
 

@@ -21,7 +21,7 @@ pub enum Http {
     V2,
 }
 
-/// What triggers the next request of a connection.
+/// The trigger of a connection's next request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pace {
     /// The response to the previous request.
@@ -93,7 +93,7 @@ pub struct Plan {
     pub requests: Arc<Vec<Request>>,
     /// The order of the requests.
     pub order: Order,
-    /// What triggers requests.
+    /// The trigger of requests.
     pub pace: Pace,
     /// Connections (open loop: at most).
     pub connections: usize,

@@ -87,7 +87,7 @@ pub(crate) fn hearth(server: &Server, words: &[&str]) -> Output {
         .expect("hearth starts")
 }
 
-/// The command that runs a program as a user without other processes, to whom resource limits apply.
+/// The command that runs a program as a user without other processes, to which resource limits apply.
 pub(crate) const OTHER_USER: [&str; 6] = [
     "setpriv",
     "--reuid",

@@ -50,9 +50,9 @@ impl Response {
 /// The reason why no response could be read.
 #[derive(Debug)]
 pub enum Broken {
-    /// The server closed the connection in the middle of the head, or before the first byte; with the bytes received.
+    /// The server closed the connection before the end, or before the first byte (then no bytes are in it).
     Closed(Vec<u8>),
-    /// The server closed the connection in the middle of the body; with the response so far.
+    /// The server closed the connection in the middle of the body; with the head of the response.
     Cut(Box<Response>),
     /// The connection failed.
     Io(std::io::Error),

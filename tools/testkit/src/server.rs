@@ -247,7 +247,7 @@ impl Server {
         }
     }
 
-    /// Turns off the check of the supervisor's descriptors, for tests whose own processes keep connections to it.
+    /// Turns off the check of the supervisor's descriptors, for servers whose workers keep connections to the supervisor.
     pub fn takes_connections(mut self) -> Server {
         self.descriptors.clear();
         self

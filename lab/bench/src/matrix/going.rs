@@ -235,7 +235,7 @@ fn slots(arm: &Arm) -> Option<u32> {
     blocks.then_some(arm.workers)
 }
 
-/// "Did it even happen": notes the requests that the server counted beside those that the load had responses to.
+/// Notes the requests that the server counted beside those that the load had responses to ("did it even happen").
 fn note_count(cell: &mut Cell, counter: &Counter, before: u64, load: &measure::Run) {
     let Some(after) = counter.read() else {
         return;
@@ -252,7 +252,7 @@ fn note_count(cell: &mut Cell, counter: &Counter, before: u64, load: &measure::R
         .extend(counted::mismatch(sent, under_way, counted));
 }
 
-/// "Did it even happen": notes the queries that the database counted per request.
+/// Notes the queries that the database counted per request ("did it even happen").
 fn note_queries(cell: &mut Cell, before: Option<u64>, after: Option<u64>, requests: u64) {
     if let (Some(before), Some(after)) = (before, after) {
         let asked = after.saturating_sub(before);

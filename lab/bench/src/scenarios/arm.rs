@@ -68,7 +68,7 @@ pub(crate) struct Arm {
 pub(crate) enum Requests {
     /// A file of lines of `[WEIGHT] [METHOD] PATH [BODY|@FILE|chunked:BODY]`.
     Mix(PathBuf),
-    /// The same lines, in memory.
+    /// Lines of that format, in memory.
     Lines(Arc<str>),
     /// An access log, by frequency.
     AccessLog(PathBuf),

@@ -33,7 +33,7 @@ pub(crate) const AGAIN: &str = "again";
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// What the scenario's figures show.
+    /// The question that the scenario's figures answer.
     pub(crate) shows: &'static str,
     /// File name of the write-up that the scenario repeats.
     pub(crate) seed: Option<&'static str>,

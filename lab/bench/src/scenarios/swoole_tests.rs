@@ -272,7 +272,7 @@ fn real_app_arms(
     no_go(fair_arms(around, work, &content))
 }
 
-/// The servers whose rate on one connection shows the cost of connections that wait for each other.
+/// The servers whose rate on one connection shows what it costs that server, database and client wait for each other.
 const ONE_CONNECTION: [&str; 3] = ["hearth", "workerman", "webman"];
 
 fn also_on_one_connection(arm: &mut Arm) {

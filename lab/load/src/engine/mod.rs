@@ -70,7 +70,7 @@ pub(crate) struct Worker<'p> {
     recorder: Recorder,
     cache: HeadCache,
     keep: Keep,
-    /// Whether a response head has been kept already.
+    /// Whether the first response head has been examined already.
     seen_head: bool,
     /// Length of the first body, where all bodies must have the same.
     first_length: Option<u64>,
@@ -287,7 +287,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Follows orders and, every tenth of a second, hands over the slice; returns true to end the thread at once.
+    /// Follows orders; every tenth of a second, hands over the slice and expires requests. Returns true to end at once.
     fn tick(&mut self, now: Nanos) -> bool {
         let ordered = self.control.phase();
         if ordered == Phase::Measure && self.phase == Phase::Warm {

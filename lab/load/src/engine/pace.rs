@@ -26,7 +26,7 @@ impl Worker<'_> {
         self.start_planned(now);
     }
 
-    /// Open loop: assigns each request that is due to a free slot, as long as there are free slots.
+    /// Assigns each request of an open loop that is due to a free slot, as long as there are free slots.
     pub(super) fn start_planned(&mut self, mut now: Nanos) {
         if self.schedule.is_none() {
             return;
@@ -61,7 +61,7 @@ impl Worker<'_> {
         self.closed.pop()
     }
 
-    /// Closed loop: begins the next request of a slot, if the budget allows one more.
+    /// Begins the next request of a slot in a closed loop, if the budget allows one more.
     fn start(&mut self, index: usize, now: Nanos) {
         if self.phase > Phase::Measure || now >= self.deadline || !self.claim() {
             return;

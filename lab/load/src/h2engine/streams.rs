@@ -38,7 +38,7 @@ pub(super) async fn run(engine: Rc<Engine>, index: usize, number: usize) {
     }
 }
 
-/// Open loop: assigns each request that is due to a waiting stream.
+/// Assigns each request of an open loop that is due to a waiting stream.
 pub(super) async fn dispatch(engine: Rc<Engine>) {
     let Ok(timer) = Timer::new() else { return };
     while let Some(due) = engine.next_due() {
@@ -94,7 +94,7 @@ impl Engine {
         }
     }
 
-    /// Closed loop: returns whether one more request may start.
+    /// Returns whether one more request of a closed loop may start.
     fn may_start(&self) -> bool {
         if self.phase.get() == Phase::Warm {
             return true;

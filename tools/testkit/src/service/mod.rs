@@ -147,7 +147,7 @@ fn ids(user: &str) -> (u32, u32) {
 /// the service's start.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
-/// A port of 127.0.0.1 that no process listens on, and that no other test gets while this process runs.
+/// Returns a port of 127.0.0.1 that no process listens on, and that no other test gets while this process runs.
 fn free_port() -> u16 {
     /// The sockets that reserve the ports, and the number of ports tried so far.
     static RESERVED: Mutex<(Vec<UnixDatagram>, u32)> = Mutex::new((Vec::new(), 0));

@@ -234,7 +234,7 @@ fn connection(
         client.set_timeout(TIMEOUT);
         match get(&mut client, "/process") {
             Ok(process) if wanted(&process) => return Ok((client, process)),
-            // This is the worker before, which is exiting.
+            // The previous worker, which is exiting, has accepted the connection.
             _ => std::thread::yield_now(),
         }
     }

@@ -35,7 +35,7 @@ const LINKS: &[(&str, &str)] = &[
     ("www/source.txt", "info.php"),
 ];
 
-/// A site with links of which none may lead outside, created once per thread.
+/// A site with links that lead inside and outside its root, created once per thread.
 struct Fixture {
     _place: TempDir,
     site: Site,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const TIMES: usize = 10;
 /// Multiplications of the computing part: about a millisecond.
 const STEPS: u32 = 500_000;
-/// Bytes that the loopback part sends back and forth.
+/// Round trips of one byte in the loopback part.
 const ROUND_TRIPS: usize = 50;
 /// The deviation from the median beyond which a repeat is marked.
 const DRIFT: f64 = 0.05;

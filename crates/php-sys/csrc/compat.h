@@ -34,7 +34,7 @@
 #include <ext/standard/html.h>
 #include <ext/standard/info.h>
 #include <ext/date/php_date.h>
-/* As Debian builds the extension, whose own configuration its header does not know. */
+/* As Debian builds ext/mbstring, whose own configuration its header does not know. */
 #define HAVE_MBREGEX 1
 #include <ext/mbstring/mbstring.h>
 #include <ext/mysqli/php_mysqli_structs.h>
@@ -56,11 +56,11 @@
 # error "This PHP is a debug build; its structures differ from those of the libphp that users run: point PHP_CONFIG at a release build"
 #endif
 
-/* The engine's description of a stack, which it keeps to itself. It begins like this in all releases. */
+/* The beginning of the engine's private description of a stack, the same in all releases. */
 typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 #define HEARTH_STACK_BOUNDS(context) ((const hearth_stack_bounds *) (context)->stack)
 
-/* 8.3 checks the C stack against the limits of the running fiber; a context of our own must set them. */
+/* 8.3 checks the C stack against the limits of the running fiber; the contexts of tasks must set them. */
 #if defined(ZEND_CHECK_STACK_LIMIT)
 # define HEARTH_SET_STACK_LIMITS(context, lowest) do { \
 		EG(stack_base) = zend_fiber_stack_base((context)->stack); \
@@ -77,7 +77,9 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_FIBER_INIT(context, kind, function, size) zend_fiber_init_context(context, kind, function, size)
 #endif
 
-/* The guard of an object's properties; from 8.4 on the marks against recursion of an object with such methods are there too. */
+/*
+ * The guard of an object's properties; from 8.4 on it also has the marks against recursion of an object with such methods.
+ */
 #if defined(ZEND_GUARD_PROPERTY_MASK)
 # define HEARTH_GUARD_P(place) Z_GUARD_P(place)
 # define HEARTH_GUARD_PROPERTY_MASK ZEND_GUARD_PROPERTY_MASK
@@ -88,19 +90,19 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_GUARD_RECURSION_MASK 0u
 #endif
 
-/* session_set_save_handler()'s functions: 8.2 has a union with an array for them, 8.4 the fields alone. */
+/* The functions of session_set_save_handler(): 8.2 has a union with an array for them, 8.4 the fields alone. */
 #define HEARTH_SAVE_HANDLERS(session) ((zval *) &(session).mod_user_names)
 #define HEARTH_SAVE_HANDLER_COUNT (sizeof ((php_ps_globals *) NULL)->mod_user_names / sizeof(zval))
 
-/* The engine's random state, inherited over a fork, must not make two workers draw the same numbers. */
+/* Without a new seed, forked workers would draw the same numbers from the engine's inherited random state. */
 #define HEARTH_RESEED_RANDOM() do { \
 		RANDOM_G(mt19937_seeded) = false; \
 		RANDOM_G(combined_lcg_seeded) = false; \
 	} while (0)
 
 /*
- * Debian's 8.2.36 lets code that ran out of memory unwind, once the error is reported, where others jump out of it. Until
- * the request ends nothing runs any more, and only this tells. False and nothing in other releases.
+ * In Debian's 8.2.36, code that ran out of memory unwinds after the error is reported, where other releases jump out of it.
+ * Until the request ends no code runs any more, and only this state tells. False and no-op in other releases.
  */
 #if defined(ZEND_HAS_OOM)
 # define HEARTH_IS_OUT_OF_MEMORY() ZEND_HAS_OOM()
@@ -111,8 +113,8 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 #endif
 
 /*
- * zend_activate() clears the slots of internal functions with all others, up to 8.3; from 8.4 on those are kept apart. Where
- * they begin.
+ * Up to 8.3, zend_activate() clears the slots of internal functions with all others; from 8.4 on those slots are kept apart.
+ * HEARTH_CLEARED_SLOTS: the slots that it clears.
  */
 #define HEARTH_CLEARS_FUNCTION_SLOTS (PHP_VERSION_ID < 80400)
 #define HEARTH_CLEARED_SLOTS ((void **) CG(map_ptr_real_base))
@@ -129,7 +131,7 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_SINCE_8_4(...)
 #endif
 
-/* The globals of libxml; its header needs those of the library. */
+/* The globals of libxml; the extension's header needs libxml2's headers. */
 typedef struct {
 	zval stream_context;
 	smart_str error_buffer;
@@ -139,13 +141,13 @@ typedef struct {
 # define HEARTH_LIBXML_LOADER loader.function_handler
 #else
 	struct { zval callback; zend_fcall_info fci; zend_fcall_info_cache fcc; } loader;
-/* libxml_set_external_entity_loader(null) leaves the rest of what was set before. */
+/* libxml_set_external_entity_loader(null) keeps the other fields as they were. */
 # define HEARTH_LIBXML_LOADER loader.fci.function_name.u1.type_info
 #endif
 	bool loader_disabled;
 } hearth_libxml_globals;
 
-/* http_get_last_response_headers(), since 8.4. */
+/* The response headers of the last HTTP request (http_get_last_response_headers(), since 8.4). */
 #if PHP_VERSION_ID >= 80400
 # define HEARTH_LAST_HTTP_HEADERS() (&BG(last_http_headers))
 #else
@@ -153,8 +155,8 @@ typedef struct {
 #endif
 
 /*
- * Since 8.4 open_basedir as code has set it is kept resolved, in memory of the engine's heap; a relative path means what it meant then.
- * Taking it leaves the setting as if code had not set it.
+ * Since 8.4, an open_basedir set by code is kept resolved, in memory of the engine's heap; a relative path keeps its meaning
+ * of that time. HEARTH_TAKE_OPEN_BASEDIR leaves the setting as if code had not set it.
  */
 #if PHP_VERSION_ID >= 80400
 # define HEARTH_TAKE_OPEN_BASEDIR() (PG(open_basedir_modified) ? (PG(open_basedir_modified) = false, PG(open_basedir)) : NULL)
@@ -164,7 +166,7 @@ typedef struct {
 # define HEARTH_PUT_OPEN_BASEDIR(resolved) ((void) (resolved))
 #endif
 
-/* Of mb_output_handler(): the last of its fields, and the converter that 8.2 keeps between two calls. */
+/* mb_output_handler(): the last of its fields, and the converter that 8.2 keeps between two calls. */
 #if PHP_VERSION_ID < 80300
 # define HEARTH_MBSTRING_OUTPUT(globals) ((globals)->outconv)
 # define HEARTH_MBSTRING_CONVERTER(globals) ((void *) (globals)->outconv)
@@ -173,20 +175,20 @@ typedef struct {
 # define HEARTH_MBSTRING_CONVERTER(globals) NULL
 #endif
 
-/* The last signal that pcntl_signal_get_handler() knows. */
+/* The highest signal that pcntl_signal_get_handler() knows. */
 #define HEARTH_LAST_READABLE_SIGNAL HEARTH_BY_VERSION(32, NSIG - 1)
 
-/* Where mt_rand() and lcg_value() have their state. */
+/* The state of mt_rand() and lcg_value(). */
 #define HEARTH_MT_STATE HEARTH_BY_VERSION(RANDOM_G(mt19937)->state, &RANDOM_G(mt19937))
 #define HEARTH_LCG_STATE HEARTH_BY_VERSION(RANDOM_G(combined_lcg)->state, RANDOM_G(combined_lcg))
 #define HEARTH_LCG_SIZE HEARTH_BY_VERSION(sizeof(php_random_status_state_combinedlcg), sizeof RANDOM_G(combined_lcg))
 
-/* zend_compile_string's parameters, the same since 8.2. */
+/* The parameters of zend_compile_string, the same since 8.2. */
 #define HEARTH_COMPILE_STRING_ARGS zend_string *source, const char *filename, zend_compile_position position
 
 /*
- * Since 8.4 some internal functions are also called without a frame: one line holds the call. In a namespace both forms are compiled, the
- * one without a frame behind the other, with a jump over each.
+ * Since 8.4, some internal functions are also called without a frame: one opline is the call. In a namespace both forms are
+ * compiled, the frameless one behind the other, with a jump over each.
  */
 #if PHP_VERSION_ID < 80400
 # define HEARTH_IS_FRAMELESS_CALL(opcode) ((void) (opcode), false)
@@ -198,7 +200,7 @@ typedef struct {
 # define HEARTH_FRAMELESS_NAME(line) ZSTR_VAL(ZEND_FLF_FUNC(line)->common.function_name)
 #endif
 
-/* Since 8.4 exit() is a function, and this is a call. */
+/* Whether the opcode is exit(). Since 8.4 exit() is a function, and the opcode is a call. */
 static inline bool hearth_is_exit(uint8_t opcode)
 {
 #if PHP_VERSION_ID < 80400

@@ -78,7 +78,7 @@ static hearth_outcome adapt(zval *returned)
 	if (Z_TYPE(app_handler) != IS_OBJECT
 			|| zend_fcall_info_init(&app_handler, 0, &hearth_handler, &hearth_handler_cache, NULL, &error) == FAILURE) {
 		char *text;
-		/* What `require` gives where a file says nothing. */
+		/* `require` returns 1 for a file without a return statement. */
 		bool is_nothing = Z_TYPE_P(returned) == IS_LONG && Z_LVAL_P(returned) == 1;
 		size_t length = zend_spprintf(&text, 0, "it returns %s", is_nothing ? "nothing" : zend_zval_type_name(returned));
 		hearth_boot_failed(text, length);
@@ -90,7 +90,7 @@ static hearth_outcome adapt(zval *returned)
 
 static hearth_outcome entry_outcome;
 
-/* The exception that was thrown last while the app was booted. A handler of the app's may show it on a page and exit. */
+/* The last exception thrown while the app was booted. A handler of the app may show it on a page and exit. */
 static char last_thrown[1024];
 static void (*others_hook)(zend_object *);
 
@@ -121,7 +121,10 @@ hearth_str hearth_last_thrown(void)
 	return (hearth_str){last_thrown, strlen(last_thrown)};
 }
 
-/* On the entry script's own stack. What it returned is kept; a loop comes back here when its script ends. */
+/*
+ * Runs on the entry script's own stack and keeps what the script returned; a FrankenPHP loop comes back
+ * here when its script ends.
+ */
 static void run_entry_script(void)
 {
 	volatile hearth_outcome outcome = HEARTH_OK;
@@ -134,13 +137,13 @@ static void run_entry_script(void)
 		file.primary_script = true;
 		if (zend_execute_scripts(ZEND_REQUIRE, &returned, 1, &file) == FAILURE || EG(exception)) {
 			outcome = HEARTH_EXCEPTION;
-			/* A syntax error is still under way; any other exception has been reported, and exit() leaves no trace. */
+			/* A syntax error is still pending; any other exception has been reported, and exit() leaves no trace. */
 			hearth_outcome_of_exception();
 			outcome = hearth_boot_error().len ? HEARTH_EXCEPTION : HEARTH_EXIT;
 		}
 		zend_destroy_file_handle(&file);
 		if (outcome == HEARTH_EXIT) {
-			/* Runtimes end the script that way, after they have handed the app over. */
+			/* Runtimes such as Symfony's end the script with exit(), after they have handed the app over. */
 			ZVAL_NULL(&returned);
 		}
 		if (outcome != HEARTH_EXCEPTION && !hearth_loop) {
@@ -154,13 +157,13 @@ static void run_entry_script(void)
 		outcome = HEARTH_BAILOUT;
 	} zend_end_try();
 	if (outcome == HEARTH_BAILOUT && hearth_current) {
-		/* In a request of a loop: that is broken, and with it this process. */
+		/* In a request of a FrankenPHP loop: the loop is broken, and with it this process. */
 		zend_bailout();
 	}
 	entry_outcome = outcome;
 }
 
-/* Run the entry script, once, up to its end or to where it asks for a request. */
+/* Runs the entry script once, up to its end or to where a FrankenPHP loop asks for a request. */
 hearth_outcome hearth_run_entry(const char *path)
 {
 	CG(skip_shebang) = 1;

@@ -1,9 +1,9 @@
-/* What the classes that are written in C have in common. */
+/* Registration and objects of the classes that are written in C. */
 #include "engine/engine.h"
 
 /*
- * A final class whose objects cannot be serialized, cloned or given properties. Its objects are made by `create`; `handlers` is where
- * their own are kept, `offset` where in them the engine's part is.
+ * Registers a final class whose objects cannot be serialized, cloned or given properties. `create` makes its objects,
+ * `handlers` becomes their handler table, and `offset` is the position of the zend_object in them.
  */
 zend_class_entry *hearth_register_class(const char *name, const zend_function_entry *methods, zend_object *(*create)(zend_class_entry *),
 	zend_object_handlers *handlers, size_t offset)
@@ -20,7 +20,7 @@ zend_class_entry *hearth_register_class(const char *name, const zend_function_en
 	return registered;
 }
 
-/* A new object of `size` bytes, all 0 before the engine's part, which must be its last. */
+/* Returns a new object of `size` bytes, all 0 before the zend_object, which must come last. */
 zend_object *hearth_object_new(zend_class_entry *ce, const zend_object_handlers *handlers, size_t size)
 {
 	char *self = zend_object_alloc(size, ce);

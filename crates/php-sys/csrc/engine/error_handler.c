@@ -1,13 +1,13 @@
 /*
- * set_error_handler() while the handler waits. The engine takes it away for as long as it runs, so that its own errors do not
- * come back to it; a request's other tasks, which run meanwhile, still have it, but for those that the handler began.
+ * set_error_handler() while the handler waits. The engine unsets the handler while it runs, so that its own errors do not
+ * call it again. The request's other tasks, which run meanwhile, still have the handler, but for those that it started.
  */
 #include "engine/engine.h"
 #include "engine/replace.h"
 
 static zif_handler set_handler, restore_handler;
 
-/* As it is now, and not being run. */
+/* Keeps the handler that is set now, which is not running. */
 static void keep(hearth_request_state *state)
 {
 	zval before;
@@ -38,7 +38,7 @@ void hearth_error_handler_shown(hearth_task *task)
 	}
 }
 
-/* Unless another task has set one: that holds from now on, as if the handler had set it. */
+/* If another task has set a handler meanwhile, that one holds from now on, as if the running handler had set it. */
 void hearth_error_handler_hidden(hearth_task *task)
 {
 	zval *now = &EG(user_error_handler), *shown = &task->shown_error_handler;
@@ -51,8 +51,8 @@ void hearth_error_handler_hidden(hearth_task *task)
 }
 
 /*
- * A task that begins inside the handler is inside it too: its errors would come back to a handler that runs, which begins the
- * next task.
+ * A task that begins inside the handler counts as inside it: otherwise its errors would call the running handler,
+ * which begins the next task.
  */
 void hearth_error_handler_inherit(hearth_task *task)
 {

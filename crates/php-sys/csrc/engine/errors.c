@@ -27,7 +27,10 @@ void hearth_boot_failed(const char *text, size_t length)
 	smart_str_appendl(&boot_error, text, length);
 }
 
-/* What it says of itself; undefined if it cannot. An interrupt is put off: the exception that it brings would be lost here. */
+/*
+ * Gets the exception's own text from __toString(); undefined if that throws. An interrupt is put off: the exception that it
+ * raises would be lost here.
+ */
 void hearth_exception_text(zend_object *exception, zval *text)
 {
 	zend_function *function = exception->ce->__tostring;
@@ -55,7 +58,7 @@ zend_string *hearth_describe_exception(zend_object *exception)
 
 static zend_class_entry *timeout_ce, *cancelled_ce;
 
-/* A client that hung up, or a child that was not wanted any more: no mistake. */
+/* A client that hung up, or a child that was no longer needed: no error. */
 static bool is_cancellation(zend_object *exception)
 {
 	return cancelled_ce && exception->ce == cancelled_ce;
@@ -66,7 +69,7 @@ static bool is_worth_a_report(zend_object *exception)
 	return !zend_is_unwind_exit(exception) && !zend_is_graceful_exit(exception) && !is_cancellation(exception);
 }
 
-/* Take the exception that is under way, log it, and go on without it. */
+/* Clears the pending exception and logs it. */
 void hearth_report_exception(void)
 {
 	zend_object *exception = EG(exception);
@@ -85,7 +88,7 @@ void hearth_report_exception(void)
 	OBJ_RELEASE(exception);
 }
 
-/* The frame goes on at what was noted when the exception was thrown; one that is thrown meanwhile would note another place. */
+/* The frame goes on where it was when the exception was thrown; an exception thrown meanwhile would overwrite that place. */
 void hearth_exception_put_aside(hearth_pending *pending)
 {
 	zend_execute_data *frame = EG(current_execute_data);
@@ -95,8 +98,9 @@ void hearth_exception_put_aside(hearth_pending *pending)
 }
 
 /*
- * An exception has left PHP code that C code ran. Where PHP code called no function but this C code nevertheless runs (it named a
- * class, freed a variable), the VM sees an exception by the next opcode of the frame only, as zend_call_function() leaves it.
+ * Called when an exception has left PHP code that C code ran. Where the VM runs that C code without a call of PHP
+ * code (naming a class, freeing a variable), zend_call_function() leaves the exception so that the VM sees it only by
+ * the frame's next opcode.
  */
 void hearth_exception_pass_on(void)
 {
@@ -107,7 +111,7 @@ void hearth_exception_pass_on(void)
 	}
 }
 
-/* Ends an object, whose code may throw: an exception that was under way before stays where it was noted, or will be. */
+/* Ends an object, whose code may throw: an exception that was pending before keeps the place that was noted for it. */
 void hearth_exception_keep_place(void (*end)(zend_object *), zend_object *object)
 {
 	zend_execute_data *frame = EG(current_execute_data);
@@ -123,7 +127,7 @@ void hearth_exception_keep_place(void (*end)(zend_object *), zend_object *object
 	EG(opline_before_exception) = before;
 }
 
-/* What was thrown meanwhile is dropped, if one was put aside. */
+/* Restores the exception that was set aside, if there was one; drops what was thrown meanwhile. */
 void hearth_exception_take_back(const hearth_pending *pending)
 {
 	if (!pending->exception) {
@@ -140,8 +144,8 @@ void hearth_exception_take_back(const hearth_pending *pending)
 }
 
 /*
- * The same for what a task ended with, as a line of that task's request. It happens wherever the last reference goes, so an
- * exception may be under way there: that one stays. The other's class may describe itself, in PHP code.
+ * Logs the exception that a task ended with, for that task's request. It runs wherever the last reference is released, so an
+ * exception may be pending there: that one stays. The logged exception's class may describe itself, in PHP code.
  */
 void hearth_report_unseen(zend_object *exception, void *owner)
 {
@@ -164,7 +168,7 @@ void hearth_report_unseen(zend_object *exception, void *owner)
 	hearth_exception_take_back(&pending);
 }
 
-/* Our sapi_module.log_message. */
+/* The log_message of our sapi_module. */
 void hearth_log_message(const char *message, int syslog_type)
 {
 	if (hearth_is_cli()) {
@@ -184,7 +188,7 @@ static void (*report_error)(int, zend_string *, const uint32_t, zend_string *);
 
 #define HEARTH_FATAL (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)
 
-/* What the compiler has begun is another file's otherwise: loops to leave, operations put off. */
+/* The compiler's stacks (loops to leave, operations put off) would be applied to the next file otherwise. */
 static void reset_compiler(void)
 {
 	CG(loop_var_stack).top = 0;
@@ -195,7 +199,7 @@ static void reset_compiler(void)
 
 /*
  * A fatal error ends one task, not the worker's others. PHP's own handler marks every object of the process as
- * destroyed before it bails out; so let it only report, and bail out here.
+ * destroyed before it bails out; so it only reports here, and the bailout follows.
  */
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
 {
@@ -232,7 +236,7 @@ zend_string *hearth_fatal_error(void)
 	return known ? zend_string_copy(PG(last_error_message)) : ZSTR_EMPTY_ALLOC();
 }
 
-/* What a fatal error leaves behind is not freed: with so much of it another request would fail for that alone. */
+/* A fatal error's memory is not freed: with this much of it, another request would fail for that alone. */
 bool hearth_heap_is_full(void)
 {
 	zend_long limit = PG(memory_limit);
@@ -254,7 +258,7 @@ hearth_str hearth_boot_error(void)
 	return boot_error.s ? (hearth_str){ZSTR_VAL(boot_error.s), ZSTR_LEN(boot_error.s)} : (hearth_str){"", 0};
 }
 
-/* The classes of php/src/errors.php. They are here, and not in the library, because they are thrown where none can be loaded. */
+/* The classes of php/src/errors.php. They are not in the library because they are thrown where no class can be loaded. */
 void hearth_register_errors(void)
 {
 	zend_class_entry ce;
@@ -273,8 +277,8 @@ bool hearth_is_cut_off(const zend_object *exception)
 }
 
 /*
- * Rust frames are between here and PHP, with waits in them that are to be dropped. So a fatal error while the exception is
- * made, such as the memory limit, is put off until they have returned.
+ * Rust frames are between here and PHP, with waits in them that must be dropped. So a fatal error while the exception is
+ * made, such as the memory limit, is put off until those frames have returned.
  */
 void hearth_throw(hearth_throwable kind, hearth_str message)
 {

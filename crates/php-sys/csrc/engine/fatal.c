@@ -1,7 +1,7 @@
 /*
- * After a fatal error: what a request gets of its end, in the order of php_request_shutdown. Its C stack was left by a jump to
- * the bottom, so PHP code can run there again, as under php-fpm. What the request holds in memory is not freed: nothing says
- * in the middle of what the error was.
+ * The end of a request after a fatal error, in the order of php_request_shutdown. A jump to the bottom has unwound its C
+ * stack, so PHP code can run there again, as under php-fpm. The request's memory is not freed: the error may have left
+ * any structure half-written.
  */
 #include "engine/engine.h"
 #include "cache/cache.h"
@@ -13,7 +13,7 @@
 typedef void (*step)(hearth_request_state *state);
 
 /*
- * The error may have been that an output callback began a buffer: then the engine has freed the stack of buffers, and the next
+ * If the error came from an output callback that began a buffer, the engine has freed the stack of buffers, and the next
  * ob_start() would write to it.
  */
 static void mend_output(void)
@@ -23,7 +23,7 @@ static void mend_output(void)
 	}
 }
 
-/* Each step may meet a fatal error of its own; the next one follows all the same. */
+/* A step may meet a fatal error of its own; the next step runs all the same. */
 static void attempt(hearth_task *task, step run)
 {
 	EG(current_execute_data) = NULL;
@@ -100,7 +100,7 @@ static void respond(hearth_request_state *state)
 
 /* ---- temporary files ---- */
 
-/* The stream stays open: something may still read of it. */
+/* The stream stays open: other code may still read from it. */
 static void unlink_backing(php_stream *stream)
 {
 	char link[64], path[MAXPATHLEN];
@@ -127,8 +127,10 @@ static void remove_body_file(hearth_request_state *state)
 	}
 }
 
-/* The engine says nowhere what tmpfile() opened; fopen() gives each stream a context. How long the name is differs from one version
- * of PHP to the next. */
+/*
+ * The engine does not record which streams tmpfile() opened; fopen() gives each stream a context. The length of the name
+ * differs between versions of PHP.
+ */
 static bool is_of_tmpfile(const php_stream *stream)
 {
 	const char *name = stream->orig_path ? strrchr(stream->orig_path, '/') : NULL;
@@ -142,7 +144,7 @@ static bool is_temporary(const php_stream *stream)
 	return stream->ops == &php_stream_temp_ops || is_of_tmpfile(stream);
 }
 
-/* This process ends without closing what a fatal error left open. */
+/* Called because the process ends without closing what a fatal error left open. */
 void hearth_remove_temporary_files(void)
 {
 	zend_resource *resource;
@@ -163,7 +165,7 @@ static bool is_request(const hearth_task *task)
 	return task->request && (task->job == HEARTH_JOB_REQUEST || task->job == HEARTH_JOB_ENTRY || task->background);
 }
 
-/* Called at the bottom of the task's stack. */
+/* Runs at the bottom of the task's stack. */
 void hearth_task_end_broken(hearth_task *task)
 {
 	static const step steps[] = {
@@ -175,7 +177,7 @@ void hearth_task_end_broken(hearth_task *task)
 		attempt(task, end_cache_locks);
 		return;
 	}
-	/* Its children do not go on meanwhile, and its connections are closed. */
+	/* Cancels the request's children, and closes its connections. */
 	hearth_on_broken(task->owner);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		attempt(task, steps[i]);

@@ -30,7 +30,7 @@ ZEND_FUNCTION(Hearth_defer)
 	zend_hash_next_index_insert(state->deferred, &callable);
 }
 
-/* '' for work that is no request's. */
+/* Returns '' for work that belongs to no request. */
 static void return_request_id(hearth_request_state *state, zval *return_value)
 {
 	char id[16];
@@ -57,7 +57,7 @@ static void forget_process_id(void)
 	process_id = 0;
 }
 
-/* getpid() asks the kernel each time. */
+/* Cached: getpid() is a system call each time. */
 zend_long hearth_process_id(void)
 {
 	static bool watched;
@@ -259,7 +259,7 @@ ZEND_FUNCTION(Hearth_Internal_budgetUsed)
 	RETURN_LONG((zend_long) hearth_on_budget_used(handle));
 }
 
-/* ---- what the server asked for ---- */
+/* ---- reports to the server ---- */
 
 ZEND_FUNCTION(Hearth_Internal_report)
 {

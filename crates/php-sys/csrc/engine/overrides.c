@@ -1,15 +1,15 @@
 /*
  * Work that the engine does for every request and that a classic worker can leave out: a fifth of a small script's time.
  *
- * libphp calls its own exported functions by name, so those here, in the executable, take their place; each does what it
- * replaces wherever the reason beside it does not hold.
+ * libphp calls its own exported functions by name, so the functions here, in the executable, replace them; each does what
+ * libphp's does wherever the reason beside it does not hold.
  */
 #include "engine/engine.h"
 
 #include <dlfcn.h>
 #include <signal.h>
 
-/* libphp's own function of that name. */
+/* Returns libphp's own function of that name. */
 static void *engine_function(const char *name)
 {
 	void *function = dlsym(RTLD_NEXT, name);
@@ -24,8 +24,9 @@ static void *engine_function(const char *name)
 /* ---- the timer ---- */
 
 /*
- * A request's startup sets the time limit for its input, and the handler of SIGPROF with it: two system calls. Without a
- * limit nothing but that handler is set, so once is enough; what the engine notes of it, it forgets at each startup.
+ * A request's startup sets the time limit for its input, and the handler of SIGPROF with it: two system calls.
+ * Without a limit only that handler is set, so once is enough; the engine's record of the handler is restored,
+ * because each startup clears it.
  */
 void zend_set_timeout(zend_long seconds, bool reset_signals)
 {
@@ -48,9 +49,9 @@ void zend_set_timeout(zend_long seconds, bool reset_signals)
 /* ---- mapped pointers ---- */
 
 /*
- * Each function and class has a slot for what a request knows of it, and zend_activate() clears them all: 35 kB with
- * Debian's extensions, a tenth of what a small script costs. Nine in ten are those of internal functions, in which only
- * extensions that observe functions keep anything. Without such an extension they stay as empty as they were, so only the
+ * Each function and class has a slot for what a request knows of it, and zend_activate() clears all slots: 35 kB with
+ * Debian's extensions, a tenth of what a small script costs. Nine in ten belong to internal functions, where only
+ * extensions that observe functions store anything. Without such an extension those slots stay empty, so only the
  * others are cleared.
  */
 static uint32_t *cleared;
@@ -79,7 +80,7 @@ static void clear_all_but(const bool *unused)
 	}
 }
 
-/* An extension that starts with each request might ask for a slot then. */
+/* An extension with code for each request's start might ask for a slot then. */
 static bool extensions_activate(void)
 {
 	zend_llist_position position;
@@ -94,7 +95,7 @@ static bool extensions_activate(void)
 	return false;
 }
 
-/* Once, while the engine is up and no request lives. */
+/* Called once, while the engine is up and no request is active. */
 void hearth_overrides_begin(void)
 {
 	zend_class_entry *ce;

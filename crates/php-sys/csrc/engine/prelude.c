@@ -1,9 +1,9 @@
 /*
- * Our own PHP library: part of the program, and compiled class by class, where one is named. A script that names none of it
- * pays nothing for it, and sees nothing of it.
+ * Hearth's PHP library: part of the program, and compiled class by class when a class is first named. A script that names
+ * none of them pays nothing for the library and sees nothing of it.
  *
- * For opcache, which knows files, such code is eval's and gets nothing of what files get. So it is given here: strings that
- * are known by their address, and the optimizer. Per database query of a pool that is a tenth of the instructions.
+ * opcache knows files; to opcache such code is code of eval() and gets none of what files get. So this file adds it: strings
+ * that are known by their address, and the optimizer. Per database query of a pool that saves a tenth of the instructions.
  */
 #include "engine/engine.h"
 #include "cache/cache.h"
@@ -15,10 +15,10 @@
 /* ---- strings ---- */
 
 /*
- * With opcache, the compiler makes no interned strings: opcache makes them when it stores a script, and eval's are never
- * stored. Then class names have no cache of their class either, and each write to a property of class type looks it up by
- * name. So while the library is compiled, a string that opcache does not have is interned by the engine's own function,
- * as it is without opcache: for the request, which for us is the life of the process or of `hearth run`.
+ * With opcache, the compiler makes no interned strings: opcache makes them when it stores a script, and code of eval() is
+ * never stored. Then class names have no cache of their class either, and each write to a property of class type looks it up
+ * by name. So while the library is compiled, a string that opcache does not have is interned by the engine's own function,
+ * as without opcache: for the request, which here is the life of the process or of `hearth run`.
  *
  * It relies on (8.2, 8.4):
  * - Until opcache starts, after the modules, the engine's function is the one for requests.
@@ -27,7 +27,7 @@
  */
 static zend_new_interned_string_func_t of_engine, of_requests;
 
-/* At the start of modules. */
+/* Called at the startup of modules. */
 void hearth_prelude_prepare(void)
 {
 	zend_interned_strings_switch_storage(1);
@@ -42,10 +42,10 @@ static zend_string *ZEND_FASTCALL intern(zend_string *string)
 }
 
 /*
- * The cache of a class is a slot behind CG(map_ptr_last), the number of which scripts in opcache's memory use too. A process
- * that stores one there takes numbers from the larger of its own and the shared count. Processes that share that memory are
- * copies of one that has set slots aside for the library before it was copied: so a class of the library that only one of them
- * compiles has no number that another gives to something else.
+ * The cache of a class is a slot behind CG(map_ptr_last), and scripts in opcache's shared memory use the same numbers. A
+ * process that stores a script there takes numbers from the larger of its own and the shared count. Processes that share
+ * that memory are forks of one process that had set slots aside for the library: so a class of the library that only one of
+ * them compiles has no number that another process gives to something else.
  */
 #define SLOTS 1024
 #define SLOTS_OF_A_FILE 128
@@ -64,7 +64,7 @@ static void set_slots_aside(void)
 
 static zend_long level;
 
-/* As for the app's files; `hearth run` is over before it pays. */
+/* The same optimization level as for the app's files; for `hearth run`, optimizing does not pay. */
 static zend_long level_of_opcache(void)
 {
 	bool used = !hearth_is_cli() && zend_hash_str_exists(EG(ini_directives), ZEND_STRL("opcache.enable"))
@@ -73,7 +73,7 @@ static zend_long level_of_opcache(void)
 	return used ? INI_INT("opcache.optimization_level") : 0;
 }
 
-/* What was added to a table of the compiler since it had this number of elements; nothing is taken out meanwhile. */
+/* Collects what was added to a table of the compiler since it had `before` elements; nothing is removed meanwhile. */
 static void collect_new(HashTable *into, HashTable *table, uint32_t before)
 {
 	uint32_t count = zend_hash_num_elements(table) - before, i = table->nNumUsed;
@@ -90,8 +90,9 @@ static void collect_new(HashTable *into, HashTable *table, uint32_t before)
 }
 
 /*
- * The optimizer wants code that has not run, all of one file together: a class that inherits from another of its file has
- * copies of its methods, which it brings up to date. The code outside of functions it leaves as it is, for that is eval's.
+ * The optimizer wants code that has not run, all of one file together: a class that inherits from another class of its
+ * file has copies of that one's methods, which the optimizer updates. It leaves the code outside of functions as it
+ * is, for that is eval()'s.
  */
 static zend_op_array *compile_optimized(zend_string *code, const char *name)
 {
@@ -113,7 +114,10 @@ static zend_op_array *compile_optimized(zend_string *code, const char *name)
 	return main;
 }
 
-/* Our code is UTF-8 and PHP, whatever the app's files are and whichever of its functions made us compile. */
+/*
+ * The library is UTF-8 and PHP, whatever the encoding of the app's files and whichever function of the
+ * app caused the compilation.
+ */
 static zend_op_array *compile(zend_string *code, const char *name)
 {
 	uint32_t options = CG(compiler_options);
@@ -152,10 +156,13 @@ static zend_op_array *compile(zend_string *code, const char *name)
 static const hearth_source *files;
 static size_t file_count;
 static bool *loaded;
-/* Which file declares the class of a name in lower case. */
+/* The number of the file that declares a class, by the class's name in lower case. */
 static HashTable places;
 
-/* The classes that have not been declared while it was compiled: those with a parent. It has no variables. */
+/*
+ * Runs the file's main code, which declares the classes that the compiler could not: those with a
+ * parent. It has no variables.
+ */
 static void run(zend_op_array *main)
 {
 	zend_execute_data *frame = zend_vm_stack_push_call_frame(ZEND_CALL_TOP_CODE | ZEND_CALL_HAS_SYMBOL_TABLE,
@@ -168,13 +175,15 @@ static void run(zend_op_array *main)
 	frame->symbol_table = &variables;
 	frame->prev_execute_data = EG(current_execute_data);
 	zend_init_code_execute_data(frame, main, &unused);
-	/* As zend_execute() does: Xdebug 3.4 observes calls, and begins with the first. */
+	/* As in zend_execute(): Xdebug 3.4 observes calls, beginning with the first. */
 	ZEND_OBSERVER_FCALL_BEGIN(frame);
 	zend_execute_ex(frame);
 	zend_vm_stack_free_call_frame(frame);
 	zend_hash_destroy(&variables);
 	zval_ptr_dtor(&unused);
-	/* Too little memory throws `exit()` where it is noticed, which may be here: the code that named the class is to end. */
+	/*
+	 * Running out of memory throws `exit()` where it is noticed, which may be here: the code that named the class must end.
+	 */
 	hearth_exception_pass_on();
 }
 
@@ -187,8 +196,8 @@ static void run_and_free(zend_op_array *main)
 }
 
 /*
- * Debuggers and profilers begin with the first code of a request, unless that is a fiber's. The script runs on a stack of its
- * own, which is one to them: where there are such extensions, an empty statement of its file runs before.
+ * Debuggers and profilers begin with the first code of a request, unless a fiber runs it. The script runs on a stack of its
+ * own, which looks like a fiber to them: with such extensions, an empty statement of its file runs before.
  */
 void hearth_begin_observers(const char *script)
 {
@@ -217,7 +226,7 @@ static void load(size_t number)
 		return;
 	}
 	loaded[number] = true;
-	/* It starts behind the opening tag. */
+	/* The code starts behind the opening tag. */
 	code = zend_string_init(file->source.ptr + 5, file->source.len - 5, 0);
 	slprintf(name, sizeof name, "hearth:%.*s", (int) file->name.len, file->name.ptr);
 	main = compile(code, name);
@@ -233,7 +242,7 @@ static void load(size_t number)
 	}
 }
 
-/* In which folder of the library a file is, as a length. */
+/* Returns the length of the folder's name in the file's path; 0 for a file in no folder. */
 static size_t folder(const hearth_source *file)
 {
 	const char *slash = memchr(file->name.ptr, '/', file->name.len);
@@ -242,8 +251,8 @@ static size_t folder(const hearth_source *file)
 }
 
 /*
- * An app that uses pools when it is booted uses them for its requests: then all of them are compiled, once for all workers,
- * which share what was there when they were copied.
+ * An app that uses pools while it boots will use them in requests: then all files of the pool are compiled, once for all
+ * workers, which share the memory of the process that they were forked from.
  */
 static void load_pools(void)
 {
@@ -254,7 +263,7 @@ static void load_pools(void)
 	}
 }
 
-/* The class of this name in lower case, if it is one of the library's that has not been asked for. */
+/* Loads the class of this name in lower case, if it is one of the library's that was not asked for before. */
 zend_class_entry *hearth_prelude_autoload(zend_string *lower)
 {
 	zval *place = places.nNumOfElements ? zend_hash_find(&places, lower) : NULL;
@@ -269,7 +278,10 @@ zend_class_entry *hearth_prelude_autoload(zend_string *lower)
 	return zend_hash_find_ptr(EG(class_table), lower);
 }
 
-/* A class of the library by its name, for our own use: loaded if need be. NULL where the engine cannot load one now. */
+/*
+ * Returns a class of the library by its name, for our own use, and loads it if need be. NULL where
+ * the engine cannot load one.
+ */
 zend_class_entry *hearth_prelude_class(const char *name)
 {
 	zend_string *string = zend_string_init(name, strlen(name), 0);
@@ -290,7 +302,7 @@ static zend_function *find_method(const char *class, const char *name)
 	return method;
 }
 
-/* Calls a static method of the library; `method` is where it is kept from its first call on. */
+/* Calls a static method of the library; `*method` caches it from the first call on. */
 void hearth_prelude_call(zend_function **method, const char *class, const char *name, uint32_t argc, zval *args, zval *result)
 {
 	if (UNEXPECTED(!*method)) {
@@ -302,7 +314,7 @@ void hearth_prelude_call(zend_function **method, const char *class, const char *
 	}
 }
 
-/* What the library consists of; it stays where it is. */
+/* Sets the files of the library, which must stay in memory. */
 void hearth_prelude_register(const hearth_source *sources, size_t count)
 {
 	files = sources;
@@ -319,7 +331,7 @@ void hearth_prelude_register(const hearth_source *sources, size_t count)
 	}
 }
 
-/* At the start of the request in which everything lives. */
+/* Called at the start of the one request that lasts as long as the process. */
 void hearth_prelude_begin(void)
 {
 	level = level_of_opcache();
@@ -337,14 +349,14 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 	return ce || EG(exception) ? ce : autoload(name, lower);
 }
 
-/* Once: classes of the library are found in each request, before the app's autoloaders are asked. */
+/* Called once: classes of the library are found in each request, before the app's autoloaders are asked. */
 void hearth_prelude_in_requests(void)
 {
 	autoload = zend_autoload;
 	zend_autoload = on_autoload;
 }
 
-/* Classes end with their request. */
+/* Classes end with their request, so each request loads the library anew. */
 void hearth_prelude_forget(void)
 {
 	memset(loaded, 0, file_count * sizeof *loaded);

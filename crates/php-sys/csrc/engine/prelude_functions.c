@@ -1,6 +1,6 @@
 /*
- * The functions of namespace Hearth whose code is PHP: methods of Hearth\Internal\Functions (php/src/Internal/Functions.php), which
- * is compiled where one of them is called first.
+ * The functions of namespace Hearth whose code is PHP: methods of Hearth\Internal\Functions
+ * (php/src/Internal/Functions.php), which is compiled at the first call of one of these functions.
  */
 #include "engine/engine.h"
 #include "task/call.h"

@@ -1,10 +1,11 @@
 /*
  * State that exists once per process and that the kernel or the C library keeps.
  *
- * Signal handlers, blocked signals, the alarm, limits, the priority and the processors: the kernel has them for the process. What a request has
- * changed would meet others long after its end; an alarm that nothing handles ends the process. They are read when a
- * request first calls a function that changes them, because the worker has its own signal handlers only after the seal, and
- * because reading all of them takes a hundred calls of the system. Where the kernel does not let the process go back, the worker leaves.
+ * Signal handlers, blocked signals, the alarm, limits, the priority and the CPU affinity are the kernel's state of the
+ * process. A request's change would outlive the request and affect others; an alarm without a handler ends the process. This
+ * state is read when a request first calls a function that changes it, because the worker has its own signal handlers only
+ * after the seal, and because reading all of it takes a hundred system calls. Where the kernel does not let the process go
+ * back, the worker leaves.
  */
 #include "engine/process_facts.h"
 #include "engine/watch.h"
@@ -71,7 +72,7 @@ static bool is_limited_alike(const struct rlimit *one, const struct rlimit *othe
 	return one->rlim_cur == other->rlim_cur && one->rlim_max == other->rlim_max;
 }
 
-/* A limit that was lowered for good, and a priority, only root can raise again: how it is then. */
+/* Only root can raise a lowered hard limit or priority again: returns what could not be restored, or NULL. */
 static const char *restore_limits(void)
 {
 	const char *left = NULL;
@@ -99,7 +100,7 @@ static const char *restore_processors(void)
 	return same || sched_setaffinity(0, sizeof before.processors, &before.processors) == 0 ? NULL : "the processors";
 }
 
-/* Nothing else may run here with what a request has changed for good. */
+/* Nothing else may run in a process that a request has changed for good. */
 static void leave(const char *changed)
 {
 	char reason[128];
@@ -110,7 +111,7 @@ static void leave(const char *changed)
 
 void hearth_process_restore(void)
 {
-	/* With the rights of the user comes the way back of the others. */
+	/* First the user: the rights to restore the rest come with it. */
 	const char *left[3] = {NULL};
 
 	if (EXPECTED(!before.noted)) {
@@ -163,10 +164,10 @@ void hearth_process_put_back(const hearth_process_state *state)
 	}
 }
 
-/* Extensions of which every function is watched. */
+/* Extensions whose functions are all watched. */
 static const struct { const char *extension; uint8_t keeps; } libraries[] = {
-	{"tidy", HEARTH_KEEPS_LOCALE},   /* takes the one of the environment */
-	{"ps", HEARTH_KEEPS_LOCALE},     /* takes the one of C for numbers */
+	{"tidy", HEARTH_KEEPS_LOCALE},   /* takes the locale of the environment */
+	{"ps", HEARTH_KEEPS_LOCALE},     /* takes the C locale for numbers */
 	{"smbclient", HEARTH_KEEPS_MASK}, /* blocks SIGPIPE, which programs that are started inherit */
 };
 
@@ -208,7 +209,7 @@ static zend_object *on_make_tidy(zend_class_entry *ce)
 	return made;
 }
 
-/* An object of it has a document of libtidy before its constructor runs. */
+/* A tidy object has a document of libtidy before its constructor runs. */
 static void watch_tidy(void)
 {
 	zend_class_entry *tidy = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("tidy"));
@@ -219,7 +220,7 @@ static void watch_tidy(void)
 	}
 }
 
-/* libfbclient takes SIGINT and SIGTERM at the first connection. */
+/* libfbclient installs handlers for SIGINT and SIGTERM at the first connection. */
 static void keep_signals(const char *method)
 {
 	zend_class_entry *pdo = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pdo"));

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-/* What stands before a call and behind it. */
+/* State of the process before a call, to be put back after it. */
 typedef struct {
 	uint8_t kept;
 	char locale[256];
@@ -16,16 +16,19 @@ typedef struct {
 void hearth_process_keep(hearth_process_state *before, uint8_t what);
 void hearth_process_put_back(const hearth_process_state *before);
 
-/* Before the first change by a request: how it is. */
+/* Reads the state before a request's first change. */
 void hearth_process_note(void);
-/* When no request that has changed it runs any more: as it was. */
+/* Puts that state back when no request that has changed it runs any more. */
 void hearth_process_restore(void);
 
-/* engine/process_identity.c: the same of users, groups, session and name spaces; returns what could not be put back, or NULL. */
+/*
+ * engine/process_identity.c: the same for users, groups, session and name spaces; restore returns what could
+ * not be put back, or NULL.
+ */
 void hearth_identity_note(void);
 const char *hearth_identity_restore(void);
 
-/* engine/signal_handlers.c: the same of PHP code that handles signals. */
+/* engine/signal_handlers.c: the same for PHP code that handles signals. */
 void hearth_signal_handlers_note(void);
 void hearth_signal_handlers_restore(void);
 

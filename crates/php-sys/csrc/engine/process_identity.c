@@ -1,7 +1,8 @@
 /*
- * Whose the process is, and what it sees of the system: users and groups, session and process group, name spaces and root directory.
+ * The identity of the process and its view of the system: users and groups, session and process group,
+ * name spaces, root directory.
  *
- * The way back is not always open: a process that is root no more cannot become it again, and nothing leaves a session.
+ * Some changes are final: a process that has given up root cannot become root again, and a process cannot leave its session.
  */
 #include "engine/process_facts.h"
 
@@ -13,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files that are others in another name space, and with another root. */
+/* Files that differ in another name space, or below another root. */
 static const char *const places[] = {
 	"/", "/proc/self/ns/cgroup", "/proc/self/ns/ipc", "/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/pid_for_children",
 	"/proc/self/ns/user", "/proc/self/ns/uts",
@@ -54,7 +55,7 @@ static void read_identity(identity *now)
 	read_places(now->places);
 }
 
-/* Returns their number; `*groups` is memory of malloc(). */
+/* Returns the number of groups; `*groups` is memory of malloc(). */
 static int read_groups(gid_t **groups)
 {
 	int count = getgroups(0, NULL);
@@ -80,10 +81,10 @@ void hearth_identity_note(void)
 	more_count = read_groups(&more_groups);
 }
 
-/* What fails is seen in what there is then. */
+/* Errors show in the state that is read afterwards. */
 static void go_back(const identity *now)
 {
-	/* The users first: with them comes the right to the others. */
+	/* The users first: the right to restore the rest comes with them. */
 	if (memcmp(now->users, before.users, sizeof now->users) != 0 && setresuid(before.users[0], before.users[1], before.users[2]) != 0) {
 		return;
 	}

@@ -1,14 +1,15 @@
 /*
- * What one process has only one of, and does not change at a switch: signals, limits, the priority, users and groups. They are put
- * back when no request that has changed them runs any more; one at a time, so are the connections that extensions keep between two calls.
+ * Process-wide state that is not exchanged at a switch: signals, limits, the priority, users and groups. It is put
+ * back when no request that has changed it runs any more. With one request at a time, the connections that
+ * extensions keep are ended too.
  */
 #include "engine/engine.h"
 #include "engine/process_facts.h"
 
-/* One request at a time: decided once the handler is known. */
+/* Whether the process runs one request at a time: decided once the handler is known. */
 static bool alone;
 
-/* How many requests in flight have changed one of these. */
+/* The number of requests in flight that have changed process-wide state. */
 static uint32_t changers;
 static bool restoring;
 
@@ -17,7 +18,7 @@ void hearth_process_state_restores(bool one_at_a_time)
 	alone = one_at_a_time;
 }
 
-/* ---- what functions say before they change it ---- */
+/* ---- before a function changes it ---- */
 
 void hearth_process_state_note(void)
 {
@@ -46,7 +47,7 @@ static void restore_signals_and_limits(hearth_request_state *state)
 	}
 }
 
-/* A request has ended. */
+/* Called when a request has ended. */
 void hearth_process_state_restore(hearth_request_state *state)
 {
 	if (UNEXPECTED(state->changes_process) || alone) {

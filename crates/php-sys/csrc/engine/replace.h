@@ -4,9 +4,12 @@
 
 #include "compat.h"
 
-/* Makes `ours` the handler of an internal function; `before` gets the one that it calls. False: `ours` is it already. */
+/*
+ * Makes `ours` the handler of an internal function; `*before` gets the previous handler. False:
+ * `ours` is the handler already.
+ */
 bool hearth_replace_handler(zend_function *function, zif_handler *before, zif_handler ours);
-/* The same by name. NULL where there is no such function: its extension is missing, or `disable_functions` names it. */
+/* The same by name. Returns NULL where the function is missing: no extension has it, or `disable_functions` names it. */
 zend_function *hearth_replace_function(const char *name, zif_handler *before, zif_handler ours);
 
 #endif

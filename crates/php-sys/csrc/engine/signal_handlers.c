@@ -1,11 +1,11 @@
 /*
- * Which PHP code handles which signal: the table of ext/pcntl, which has neither a header nor a symbol and is reached by its
- * functions alone. The kernel's side is engine/process_facts.c's.
+ * PHP code that handles signals: the table of ext/pcntl, which has neither a header nor a symbol and can only be reached by
+ * the extension's functions. engine/process_facts.c has the kernel's side.
  */
 #include "engine/process_facts.h"
 #include "state/ranges.h"
 
-/* As a request's first change found them: by the number of the signal. */
+/* The handlers, by signal number, as they were before a request's first change. */
 static zval handlers;
 static bool is_async;
 

@@ -1,9 +1,10 @@
 /*
- * SoapServer::handle() and fault() end in a bailout, as a fatal error does, once they have sent a SOAP fault: XML that is no SOAP
- * would end a worker. They leave nothing behind that a request's end does not put away, so it becomes an exit().
+ * SoapServer::handle() and fault() end in a bailout, as a fatal error does, once they have sent a SOAP fault: a request
+ * body that is no SOAP would end a worker. They leave nothing behind that the end of a request does not clean up, so the
+ * bailout becomes an exit().
  *
- * The WSDL cache in memory frees a document that a SoapClient of another request uses: while requests run at the same time, the
- * cache on disk takes its place.
+ * The WSDL cache in memory frees a document that another request's SoapClient still uses: while requests run at the same
+ * time, the cache on disk replaces it.
  */
 #include "engine/soap.h"
 
@@ -15,7 +16,7 @@ static bool is_fatal_for_all(void)
 		&& strncmp(ZSTR_VAL(PG(last_error_message)), own_error, sizeof own_error - 1) != 0;
 }
 
-/* Pages that calls in the middle of which the bailout came have taken. */
+/* Frees the VM stack pages of the calls that the bailout has left. */
 static void cut_vm_stack(zval *top)
 {
 	while (EG(vm_stack)->prev && ((char *) top < (char *) EG(vm_stack) || (char *) top > (char *) EG(vm_stack)->end)) {

@@ -4,9 +4,9 @@
 
 #include "engine/watch.h"
 
-/* Calls it; its bailout is an exit(). */
+/* Calls `original`; its bailout becomes an exit(). */
 void hearth_soap_call(zend_execute_data *execute_data, zval *return_value, zif_handler original);
-/* `options` are of SoapClient or SoapServer, or NULL. */
+/* Replaces the WSDL cache in memory by the one on disk. `options` are those of SoapClient or SoapServer, or NULL. */
 void hearth_soap_without_memory_cache(zval *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* Timers, and what else the server calls in PHP: the callback is kept here, the clock is Rust's. */
+/* Timers, and other calls from the server into PHP: the callback is kept here; Rust has the clock. */
 #include "engine/engine.h"
 
 static HashTable timers;
@@ -44,7 +44,7 @@ ZEND_FUNCTION(Hearth_Internal_stopTimer)
 	}
 }
 
-/* A task that calls the timer's callback; NULL when it was stopped. */
+/* Returns a task that calls the timer's callback; NULL if the timer was stopped. */
 hearth_task *hearth_timer_task(uint64_t callback, void *owner)
 {
 	zval *callable = timers.nTableSize ? zend_hash_index_find(&timers, callback) : NULL;
@@ -60,7 +60,7 @@ hearth_task *hearth_timer_task(uint64_t callback, void *owner)
 	return task;
 }
 
-/* No task runs: running out of memory would be the end of the process. */
+/* No task runs here: without zend_try, running out of memory would end the process. */
 static bool make_call(const char *method, double argument, zval *callable, zval **args)
 {
 	volatile bool made = false;
@@ -74,7 +74,7 @@ static bool make_call(const char *method, double argument, zval *callable, zval 
 	return made;
 }
 
-/* A task that asks the pools of this process for something; NULL where there can be none. */
+/* Returns a task that calls a method of PoolReports; NULL where there are no pools, or no memory. */
 hearth_task *hearth_call_pools(const char *method, double argument, void *owner)
 {
 	hearth_task *task;

@@ -1,7 +1,7 @@
 /*
- * Internal functions that are called through a function of ours first. The handler is replaced in every entry that has it:
- * aliases, and the copies that classes inherit. What belongs to it stands in a slot that the engine has for extensions and
- * copies along, into closures too.
+ * Internal functions whose calls pass through a function of ours first. The handler is replaced in every entry that has it:
+ * aliases, and the copies that classes inherit. The watch of a function stands in a `reserved` slot, which the engine has
+ * for extensions and copies along, into closures too.
  */
 #include "engine/engine.h"
 #include "engine/process_facts.h"
@@ -112,7 +112,7 @@ static void replace(HashTable *functions)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* Once, when all extensions are loaded; opcache may have preloaded classes that inherit. */
+/* Called once, when all extensions are loaded; opcache may have preloaded classes that inherit. */
 void hearth_watch_install(void)
 {
 	zend_class_entry *ce;

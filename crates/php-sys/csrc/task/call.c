@@ -1,4 +1,7 @@
-/* A task that calls a function and keeps what it returns: async(), background(), a timer. And what runs when any task ends. */
+/*
+ * A task that calls a function and keeps its result: async(), background(), a timer. And the
+ * callbacks at the end of any task.
+ */
 #include "engine/engine.h"
 #include "pool/pool.h"
 #include "request/request.h"
@@ -34,7 +37,10 @@ static bool is_closure(const zval *callable)
 	return Z_TYPE_P(callable) == IS_OBJECT && Z_OBJCE_P(callable) == zend_ce_closure;
 }
 
-/* Nearly all callables are closures, and those can be called. Else throws what the engine says of that argument. */
+/*
+ * Nearly all callables are closures, which can always be called. For any other value that cannot,
+ * throws the engine's reason.
+ */
 bool hearth_is_callable(zval *callable, uint32_t argument)
 {
 	char *error = NULL;
@@ -51,7 +57,7 @@ bool hearth_is_callable(zval *callable, uint32_t argument)
 	return false;
 }
 
-/* A closure says what it calls; of anything else the engine finds out, each time. */
+/* A closure knows its function; for any other callable the engine looks the function up at each call. */
 void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args)
 {
 	zend_fcall_info fci = { .size = sizeof fci, .retval = result, .params = args, .param_count = argc };
@@ -111,11 +117,14 @@ static void run_callbacks(hearth_task *task)
 	zval_ptr_dtor(&first);
 }
 
-/* Callbacks registered by onTaskEnd(), newest first; they may register others, and borrow. What was borrowed comes back last. */
+/*
+ * Calls the callbacks registered by onTaskEnd(), newest first; they may register more, and borrow connections.
+ * Leases are returned last.
+ */
 void hearth_task_run_on_end(hearth_task *task)
 {
 	while (hearth_task_has_end(task)) {
-		/* Nothing would be called; what the task has is left for the end of the request. */
+		/* Out of memory, no callback would be called; what the task has is left for the end of the request. */
 		hearth_bail_out_of_memory();
 		if (Z_TYPE(task->on_end) != IS_UNDEF) {
 			run_callbacks(task);
@@ -128,7 +137,7 @@ void hearth_task_run_on_end(hearth_task *task)
 static void end_of_call(hearth_task *task)
 {
 	if (task->background) {
-		/* Background work: its request-like state ends with it. */
+		/* Background work has a request state of its own, which ends with it. */
 		hearth_request_end(task);
 	} else {
 		hearth_task_run_on_end(task);

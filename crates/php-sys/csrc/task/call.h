@@ -1,4 +1,4 @@
-/* Tasks that call a function, and what is called at the end of a task. */
+/* Tasks that call a function, and the callbacks at the end of a task. */
 #ifndef HEARTH_CALL_H
 #define HEARTH_CALL_H
 
@@ -8,7 +8,7 @@ void hearth_call_run(hearth_task *task);
 void hearth_task_run_on_end(hearth_task *task);
 bool hearth_is_callable(zval *callable, uint32_t argument);
 void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
-/* Is there something to do at its end? */
+/* Whether the task has callbacks for its end, or leases to return. */
 static inline bool hearth_task_has_end(const hearth_task *task)
 {
 	return Z_TYPE(task->on_end) != IS_UNDEF || task->leases != NULL;

@@ -1,6 +1,6 @@
 /*
- * What stands for a connection: an address that all objects and streams of one connection lead to, so that two calls on the same one
- * are seen, whatever they are made on.
+ * The identity of a connection: an address that all objects and streams of one connection lead to, so that two calls on the
+ * same connection are seen, whichever object or stream they are made on.
  */
 #include "engine/watch.h"
 #include "task/interrupted.h"
@@ -8,7 +8,7 @@
 
 #include <ext/mysqli/php_mysqli_structs.h>
 #include <ext/pdo/php_pdo_driver.h>
-/* Debian has it as an extension to load, so PHP's own headers were made without. */
+/* Debian has ext/sockets as a shared extension, so PHP's own headers were made without it. */
 #define HAVE_SOCKETS 1
 #include <ext/sockets/php_sockets.h>
 
@@ -56,19 +56,19 @@ static bool is_a(const zend_class_entry *ce, const zend_class_entry *of)
 	return false;
 }
 
-/* A field of an extension's own structure, which has no header: the number of the pointer in it. */
+/* Returns the pointer with that number in an extension's own structure, which has no header. */
 static const void *field(const zend_object *object, uint32_t number)
 {
 	return ((const void *const *) ((const char *) object - object->handlers->offset))[number];
 }
 
-/* pg_socket() makes a stream of a connection, whose handle is libpq's; the first field of the object is the same. */
+/* pg_socket() makes a stream of a connection, whose handle is libpq's; the first field of the object is the same handle. */
 static const void *of_pgsql(zend_object *object)
 {
 	return field(object, 0);
 }
 
-/* The connection's structure; of a statement that one's second field is it, of a result the first. */
+/* Returns the connection's structure: the second field of a statement's structure, the first of a result's. */
 static const void *of_sqlite(zend_object *object, const zend_class_entry *ce)
 {
 	const void *connection = (const char *) object - object->handlers->offset;
@@ -98,7 +98,7 @@ const void *hearth_connection_of_stream(zval *value)
 	return stream;
 }
 
-/* socket_import_stream() and socket_export_stream(): both are one. */
+/* socket_import_stream() and socket_export_stream(): socket and stream are one connection. */
 static const void *of_socket(zend_object *object)
 {
 	zval *stream = &socket_from_obj(object)->zstream;
@@ -106,7 +106,7 @@ static const void *of_socket(zend_object *object)
 	return Z_TYPE_P(stream) == IS_RESOURCE ? hearth_connection_of_stream(stream) : object;
 }
 
-/* opendir() gives the stream itself, dir() an object with it. */
+/* opendir() returns the stream itself, dir() an object that has the stream. */
 static const void *of_directory(zend_object *object)
 {
 	zval *handle = OBJ_PROP_NUM(object, 1);
@@ -125,7 +125,7 @@ const zend_class_entry *hearth_internal_class(const zend_object *object)
 	return ce;
 }
 
-/* The objects of one connection have the same; NULL if there is none. */
+/* Returns the address that all objects of one connection share; NULL if there is none. */
 const void *hearth_connection_of_object(zend_object *object)
 {
 	const zend_class_entry *ce = hearth_internal_class(object);

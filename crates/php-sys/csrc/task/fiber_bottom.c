@@ -1,9 +1,9 @@
 /*
- * The frame below a Fiber's first call, which belongs to the engine, gets a name.
+ * Gives a name to the frame below a Fiber's first call, which belongs to the engine.
  *
- * php_error_docref() reads the name of the function that runs. What a Fiber's first call leaves, such as a variable that its closure
- * was bound to, is freed when only the frame below is left: a warning from there ends the process. It ends that of `php` too, which
- * runs nothing else.
+ * php_error_docref() reads the name of the running function. Values left by a Fiber's first call, such as a variable that
+ * its closure was bound to, are freed when only the frame below is left: a warning from there ends the process. It ends a
+ * process of `php` too, but that one runs nothing else.
  */
 #include "task/task.h"
 #include "task/no_suspend.h"
@@ -15,7 +15,7 @@ static void name_bottom(INTERNAL_FUNCTION_PARAMETERS)
 
 static zend_internal_function namer = {.type = ZEND_INTERNAL_FUNCTION, .handler = name_bottom};
 
-/* The engine has one such function for all Fibers, and no other way to it than from inside a Fiber. */
+/* The engine has one such function for all Fibers, and it can only be reached from inside a Fiber. */
 void hearth_fibers_name_bottom(void)
 {
 	zend_function *start = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, ZEND_STRL("start"));
@@ -30,7 +30,7 @@ void hearth_fibers_name_bottom(void)
 	fiber = (zend_fiber *) Z_OBJ(object);
 	fiber->fci.size = sizeof fiber->fci;
 	fiber->fci_cache.function_handler = (zend_function *) &namer;
-	/* Xdebug asks which file a new Fiber begins in, and counts on an answer. */
+	/* Xdebug asks for the file in which a new Fiber begins, and expects one. */
 	EG(filename_override) = ZSTR_EMPTY_ALLOC();
 	zend_call_known_instance_method_with_0_params(start, Z_OBJ(object), NULL);
 	EG(filename_override) = file;

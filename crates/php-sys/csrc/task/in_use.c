@@ -1,6 +1,7 @@
 /*
- * Connections and streams that a task waits in, or in whose calls it runs PHP code that waits. Another task's call on one of them is
- * refused before the extension is entered: it would mix up two conversations, or free what the first one goes on to use.
+ * Connections and streams in use: a task waits in a call on them, or PHP code that such a call runs waits. Another
+ * task's call on one of them is refused before the extension is entered: it would mix up two conversations, or free what
+ * the first call still uses.
  */
 #include "engine/watch.h"
 #include "pool/entry.h"
@@ -29,8 +30,8 @@ static zend_object *object_of(zend_execute_data *call)
 }
 
 /*
- * What the call is made on: the object of a method, the first argument of a function, and further ones that are streams too.
- * Other arguments may be objects that many calls share, such as callbacks.
+ * Collects what the call is made on: the object of a method, the first argument of a function, and further arguments that
+ * are streams too. Other arguments may be objects that many calls share, such as callbacks.
  */
 static uint32_t collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
 {
@@ -60,7 +61,7 @@ const void *hearth_used_by(zend_execute_data *call)
 
 /* ---- in use ---- */
 
-/* How many entries the buckets have, and those of them with an object. */
+/* The number of entries in all buckets, and of those with an object. */
 static uint32_t in_use, holders;
 
 static void enter_all(hearth_use_list *list)
@@ -89,14 +90,14 @@ static void leave_all(hearth_use_list *list)
 		holders -= used->object != NULL;
 		in_use--;
 	}
-	/* A task keeps the room for the next time, unless it was for a large array. */
+	/* A task keeps the memory for the next time, unless it was for a large array. */
 	if (UNEXPECTED(list->room > HEARTH_KEPT_USES)) {
 		pefree(list->used, 1);
 		*list = (hearth_use_list){0};
 	}
 }
 
-/* Is it an object that may hold streams of which no call names them: curl writes to a file that curl_setopt() has named. */
+/* Whether the object may hold streams that its calls do not name: curl writes to a file that curl_setopt() has named. */
 static bool may_hold_streams(const zend_object *object)
 {
 	return object && hearth_internal_class(object)->type == ZEND_INTERNAL_CLASS && object->handlers->get_gc != zend_std_get_gc;
@@ -123,7 +124,7 @@ static HashTable *array_of(zend_execute_data *call, uint32_t number)
 
 #define ARRAYS 3
 
-/* What select-like functions wait for. */
+/* Adds the connections and streams that select-like functions wait for. */
 static void add_arrays(hearth_use_list *list, zend_execute_data *call, const hearth_watch *watch)
 {
 	zval *value;
@@ -170,8 +171,8 @@ static void add_call(hearth_use_list *list, zend_execute_data *call)
 }
 
 /*
- * The calls from the one that runs down to `bottom`, which it was called from: the call that waits, and those in which PHP code
- * runs that called it, whether as a callback, a constructor, an error handler or a stream's wrapper.
+ * Adds the calls from the running one down to `bottom`, which it was called from: the call that waits, and the calls that
+ * run the PHP code around it, be that a callback, a constructor, an error handler or a stream's wrapper.
  */
 static void add_calls(hearth_use_list *list, hearth_marks *marks, const zend_execute_data *bottom)
 {
@@ -209,7 +210,10 @@ void hearth_use_ends(hearth_task *task)
 
 /* ---- suspended Fibers ---- */
 
-/* What the calls on the stack of a suspended Fiber use. It is noted elsewhere than on that stack, which may go without an end. */
+/*
+ * The use by the calls on the stack of a suspended Fiber. It is noted outside of that stack, which may be
+ * dropped without being unwound.
+ */
 typedef struct fiber_uses {
 	hearth_use_list uses;
 	const zend_fiber_context *context;
@@ -269,7 +273,7 @@ void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, cons
 
 /* ---- calls ---- */
 
-/* The other task that uses one of these; 0 if there is none. */
+/* Returns the other task that uses one of these; 0 if there is none. */
 static uint64_t user_of(const void *const *what, uint32_t count, const hearth_watch *watch)
 {
 	uint64_t task = hearth_task_id(hearth_current);
@@ -298,7 +302,7 @@ static bool holds(zend_object *object, const void *stream)
 	return false;
 }
 
-/* The other task in whose call an object of an extension goes on to use the stream; 0 if there is none. */
+/* Returns the other task in whose call an object of an extension still uses the stream; 0 if there is none. */
 static uint64_t holder_of(const void *stream)
 {
 	uint64_t task = hearth_task_id(hearth_current);
@@ -313,7 +317,7 @@ static uint64_t holder_of(const void *stream)
 	return 0;
 }
 
-/* The other task that this call would disturb; 0 if there is none. */
+/* Returns the other task that this call would disturb; 0 if there is none. */
 static uint64_t disturbed_by(const void *const *what, uint32_t count, const hearth_watch *watch)
 {
 	uint64_t other = watch->use & HEARTH_ASKS ? 0 : user_of(what, count, watch);
@@ -328,7 +332,7 @@ bool hearth_in_use_elsewhere(const void *what)
 	return in_use && user_of(&what, 1, &closes) != 0;
 }
 
-/* Has a pool lent it to another task, or to none? */
+/* Whether a pool refuses the call, because it has lent one of these to another task, or to none. */
 static bool is_refused_by_pool(const zend_execute_data *call, const void *const *what, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -347,14 +351,17 @@ static bool is_user_stream(const php_stream *stream)
 static void refuse(zend_execute_data *call, uint64_t other)
 {
 	zend_string *name = get_function_or_method_name(call->func);
-	/* One that has ended may have left a Fiber in the middle of a call. */
+	/* The other task may have ended and left a Fiber in the middle of a call. */
 	const hearth_task *task = hearth_task_by_id(other);
 
 	hearth_on_two_tasks(task ? task->owner : NULL, other, (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)});
 	zend_string_release(name);
 }
 
-/* Is the call to close a descriptor that another task waits on by other means, such as stream_select()? Then it threw. */
+/*
+ * Whether the call would close a descriptor that another task waits on by other means, such as stream_select(). If so,
+ * an exception is pending.
+ */
 static bool closes_what_is_waited_on(zend_execute_data *call)
 {
 	zval *value = hearth_argument(call, 1);
@@ -371,7 +378,10 @@ static bool closes_what_is_waited_on(zend_execute_data *call)
 		&& hearth_on_refuses(fd);
 }
 
-/* The function goes on with what stands in its arrays when another task has long changed them: they are by reference. */
+/*
+ * Holds the arrays: the function goes on with their elements, and another task may have replaced them,
+ * as they are by reference.
+ */
 static void call_with_arrays(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
 	HashTable *held[ARRAYS];

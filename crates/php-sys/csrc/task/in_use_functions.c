@@ -8,7 +8,7 @@ static const char *const modules[] = {
 	"amqp", "oci8", "interbase", "mongodb",
 };
 
-/* Others, and those of the extensions above that do more than use what they are called with. */
+/* Other functions, and those of the extensions above that do more than use their arguments. */
 static const struct {
 	const char *name;
 	uint8_t use;
@@ -53,7 +53,7 @@ static const struct {
 	{"stream_socket_recvfrom", HEARTH_IN_USE},
 	{"stream_socket_sendto", HEARTH_IN_USE},
 	{"stream_socket_enable_crypto", HEARTH_IN_USE},
-	/* what they are given to read or to write beside their first argument */
+	/* streams that they read or write beside their first argument */
 	{"file_put_contents", HEARTH_IN_USE},
 	{"exif_read_data", HEARTH_IN_USE},
 	{"exif_thumbnail", HEARTH_IN_USE},
@@ -77,7 +77,7 @@ static const struct {
 	{"stream_supports_lock", HEARTH_ASKS},
 };
 
-/* All methods of these classes, and of those that inherit them: in some of them a stream waits, or PHP code runs. */
+/* All methods of these classes and of their subclasses: some of them wait for a stream, or run PHP code. */
 static const char *const classes[] = {"splfileobject", "ziparchive", "xmlreader", "xsltprocessor"};
 
 static bool is_listed(const zend_module_entry *module)

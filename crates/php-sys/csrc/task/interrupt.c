@@ -1,10 +1,12 @@
 /*
- * Interrupts: what the watchdog, a signal or a stack that is too deep asks of the code that runs, which answers with an exception.
+ * Interrupts: the watchdog, a signal or a stack that is too deep asks the running code to stop, which
+ * it does with an exception.
  *
- * The VM calls an interrupt before an opcode, and the exception counts as this opcode's. The engine then frees what an opcode that
- * has begun leaves: the argument that it sends, the part of a string that it adds. One that has not begun leaves neither, so memory
- * is freed that is no value. Nor does the engine free the result of the call before, which the opcode was to take. So the exception
- * is made that call's; under `php` a handler of pcntl_async_signals() that throws meets the same.
+ * The VM handles an interrupt before an opcode, and an exception then counts as this opcode's. The engine frees what an
+ * opcode that has begun leaves: the argument that it sends, the part of a string that it adds. An opcode that has not begun
+ * leaves neither, so the engine would free memory that is no value. Nor does it free the result of the call before, which
+ * the opcode was to take. So the exception is attributed to that call; under `php`, a handler of pcntl_async_signals() that
+ * throws runs into the same.
  */
 #include "engine/engine.h"
 #include "task/task.h"
@@ -33,8 +35,8 @@ static bool takes(const zend_op *opline, const zend_op *result_of)
 }
 
 /*
- * An interrupt before `next` has thrown. That is after a call, or where branches of an expression meet, the last of which is the opcode
- * before. The VM takes the result of the opcode that has thrown for undefined.
+ * Attributes an exception thrown by an interrupt before `next` to the opcode before: a call, or the last opcode of a branch
+ * where the branches of an expression meet. The VM takes the result of the opcode that has thrown for undefined.
  */
 static void throw_one_earlier(zend_execute_data *frame, const zend_op *next)
 {
@@ -58,8 +60,8 @@ static void throw_one_earlier(zend_execute_data *frame, const zend_op *next)
 }
 
 /*
- * Code of the PHP library; what it was given to call is the app's. From PHP 8.4 on an internal function is interrupted in its own frame,
- * before its result reaches the code that called it.
+ * Whether the frame runs code of the PHP library; functions that the library was given to call are the app's. From PHP 8.4
+ * on, an internal function is interrupted in its own frame, before its result reaches its caller.
  */
 static bool is_library(const zend_execute_data *frame)
 {
@@ -73,13 +75,13 @@ static bool is_library(const zend_execute_data *frame)
 		&& zend_string_starts_with_literal(code->scope->name, "Hearth\\");
 }
 
-/* The library's code ran at an interrupt. */
+/* Whether an interrupt was put off because the library's code ran. */
 static bool put_off;
 
 /*
- * The library hands connections and places in queues from one list to another: an exception between two of its lines would lose
- * what is on the way. The app's code is asked where it goes on, or by the watchdog in a moment; to ask at once would be for ever,
- * because the VM looks again as soon as an interrupt has returned.
+ * The library moves connections and places in queues from one list to another: an exception between two of its lines would
+ * lose the one being moved. So the interrupt is put off until the app's code goes on, or the watchdog asks again. To ask
+ * again at once would never end, because the VM checks again as soon as an interrupt has returned.
  */
 static void ask(const zend_execute_data *frame)
 {
@@ -95,7 +97,7 @@ static void ask(const zend_execute_data *frame)
 	}
 }
 
-/* Does a child of the task that runs pass on what the task itself is to be told? */
+/* Whether the pending exception, passed on by a child of the running task, is the one that the task itself was to get. */
 static bool is_told(void)
 {
 	zval *message, space;
@@ -107,7 +109,7 @@ static bool is_told(void)
 	return Z_TYPE_P(message) == IS_STRING && hearth_on_told((hearth_str){Z_STRVAL_P(message), Z_STRLEN_P(message)});
 }
 
-/* Code of the library has returned to what called it. */
+/* Called when code of the library has returned to its caller. */
 void hearth_interrupt_library_left(void)
 {
 	if (UNEXPECTED(put_off)) {

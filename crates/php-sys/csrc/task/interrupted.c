@@ -1,9 +1,9 @@
 /*
- * Connections on which a task's wait was ended early, by timeout() or a cancellation, and which are still open: the answer to what was
- * asked may still come there. A connection pool does not lend such a connection again, and one of libpq answers nothing any more:
- * libpq would take the late answer for the answer to the next question. All other connections of the task are whole.
+ * Connections on which a task's wait was ended early, by timeout() or a cancellation, and which are still open: the answer
+ * may still arrive. A connection pool does not lend such a connection again, and calls on a connection of libpq are refused:
+ * libpq would take the late answer for the answer to the next query. All other connections of the task are intact.
  *
- * The list is empty but for moments, so that a look at it costs one load.
+ * The list is nearly always empty, so that checking it costs one load.
  */
 #include "task/interrupted.h"
 
@@ -13,16 +13,16 @@
 
 typedef struct {
 	int fd;
-	uint64_t task, caller;           /* the task that waited, and the one that it ran a function for; 0 = none */
-	const void *what;                /* what the call that waited was made on; NULL if that is not known */
-	bool is_pgsql;                   /* a call of ext/pgsql */
+	uint64_t task, caller;           /* the task that waited, and the task that it ran a function for; 0 = none */
+	const void *what;                /* what the waiting call was made on; NULL if that is not known */
+	bool is_pgsql;                   /* the call is one of ext/pgsql */
 } interruption;
 
 uint32_t hearth_interruptions;
 static interruption *list;
 static uint32_t room;
 
-/* ---- what a call is made on ---- */
+/* ---- extensions ---- */
 
 static bool is_module(const zend_module_entry *module, const char *name)
 {
@@ -97,8 +97,9 @@ static bool has_task(uint64_t task)
 /* ---- for a pool ---- */
 
 /*
- * By its socket where that is known, by the calls on it where only those wait for it. Of anything else, a class of the app's for
- * instance, it is not known what it is connected by: then whatever its task waited for, if that is still open.
+ * Identifies the connection by its socket where that is known, or by the calls on it where only those wait for it.
+ * For any other object, such as one of the app's classes, its connection is not known: then any open connection that
+ * its task waited for counts.
  */
 bool hearth_is_interrupted(zval *connection, uint64_t task)
 {
@@ -131,7 +132,7 @@ ZEND_FUNCTION(Hearth_Internal_isInterrupted)
 
 /* ---- libpq ---- */
 
-/* Methods of PDO and functions of ext/pgsql that do not ask the server. */
+/* Methods of PDO and functions of ext/pgsql that send nothing to the server. */
 static const char *const harmless[] = {
 	"intransaction", "errorcode", "errorinfo", "getattribute", "setattribute", "quote", "rowcount", "columncount", "fetch", "fetchall",
 	"fetchcolumn", "fetchobject", "bindvalue", "bindparam", "bindcolumn", "setfetchmode", "getcolumnmeta", "getiterator",
@@ -150,7 +151,10 @@ static bool asks_the_server(const zend_string *function)
 	return true;
 }
 
-/* PDO's by its socket, also where the end of a statement waited, which is no call; others by the call that waited. */
+/*
+ * PDO is identified by its socket, because the end of a statement can wait too, and that is no call; ext/pgsql
+ * by the call that waited.
+ */
 static bool is_interrupted_libpq(const void *what, bool is_pdo)
 {
 	php_socket_t fd;

@@ -4,16 +4,16 @@
 
 #include "task/task.h"
 
-/* How many there are; none is the rule. */
+/* The number of connections with an early end of a wait; 0 nearly always. */
 extern uint32_t hearth_interruptions;
 
-/* May an answer still come on this connection, that the task with that id did not wait for? */
+/* Whether an answer that the task with that id no longer waited for may still arrive on this connection. */
 bool hearth_is_interrupted(zval *connection, uint64_t task);
-/* Is the call refused? Then an exception is under way. */
+/* Whether the call is refused; if so, an exception is pending. */
 bool hearth_interrupted_refuses(zend_execute_data *call);
 
 void hearth_watch_interrupts(void);
-/* Code of the library has returned to what called it: that is asked what the library was not. */
+/* Called when code of the library has returned to its caller: handles an interrupt that was put off meanwhile. */
 void hearth_interrupt_library_left(void);
 
 #endif

@@ -1,10 +1,13 @@
-/* What the engine may mark against recursion while PHP code runs in the middle: calls of functions, and comparisons. See task/marks.c. */
+/*
+ * Code that may have marked values against recursion when PHP code runs inside it: calls of functions, and
+ * comparisons. See task/marks.c.
+ */
 #include "engine/watch.h"
 #include "task/marks.h"
 
 /*
- * Functions that mark what they are called with, or what stands in it, and may run code of the app or wait for the client meanwhile:
- * those that show or go through values, and those that compare them with ==. The engine marks what it compares.
+ * Functions that mark their arguments, or the elements of those, and may meanwhile run code of the app or wait for the
+ * client: those that show or walk values, and those that compare them with ==. The engine marks what it compares.
  */
 static const struct {
 	const char *name;
@@ -19,7 +22,7 @@ static const struct {
 	{"array_walk_recursive", HEARTH_MARKS_WALKED},
 };
 
-/* What those mark, by their handlers. Empty where no two requests run at the same time. */
+/* The kind of marks of those functions, by their handlers. Empty where no two requests run at the same time. */
 static HashTable marking;
 
 static zend_ulong key_of(zif_handler handler)

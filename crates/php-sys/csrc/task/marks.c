@@ -1,16 +1,17 @@
 /*
- * Marks against recursion. var_dump(), json_encode() and others mark the arrays and objects that they are in, and the engine marks
- * a property of an object while its __get() runs. The mark is in the array or object itself: where requests share that, another
- * one's call would take it for recursion of its own, and print "*RECURSION*" or go past __get(). So a task that waits in such a
- * call takes its marks along.
+ * Marks against recursion. var_dump(), json_encode() and others mark the arrays and objects that they are in, and the engine
+ * marks a property of an object while its __get() runs. The mark is in the array or object itself: where requests share
+ * that, another request's call would take it for recursion of its own, and print "*RECURSION*" or bypass __get(). So a task
+ * that waits in such a call takes its marks along.
  *
- * They are found from the values that the calls have, from mark to mark. What a method has returned (jsonSerialize(), __debugInfo())
- * need not be in what is marked: where an object is marked, everything is looked at that is reached from it, up to a limit.
+ * Marks are found from the arguments of the calls, from one marked value to the next. The result of a method
+ * (jsonSerialize(), __debugInfo()) need not be inside a marked value: where an object is marked, everything reachable from
+ * it is searched, up to a limit.
  */
 #include "engine/watch.h"
 #include "task/marks.h"
 
-/* Arrays and objects that are looked at in search of marks. */
+/* The most arrays and objects that are searched for marks. */
 #define MOST_REACHED 10000
 
 /* ---- the list ---- */
@@ -25,7 +26,7 @@ static void add(hearth_marks *marks, hearth_mark mark)
 	GC_ADDREF(mark.what);
 }
 
-/* True if it was marked. */
+/* Returns whether `what` was marked. */
 static bool unmark(zend_refcounted *what)
 {
 	if ((GC_FLAGS(what) & GC_IMMUTABLE) || !GC_IS_RECURSIVE(what)) {
@@ -66,7 +67,7 @@ static zval *guard_place(zend_object *object)
 
 /* ---- recursion ---- */
 
-/* What it shows is a table of its own, as an ArrayObject's: that is marked in its place. */
+/* Whether the object shows a table of its own, as an ArrayObject does: that table is marked in the object's place. */
 static bool has_own_table(const zend_object *object)
 {
 	return object->handlers->get_properties != zend_std_get_properties || object->handlers->get_properties_for;
@@ -85,7 +86,7 @@ static void take_object(hearth_marks *marks, zend_object *object)
 	marks->in_object |= marks->count > before || has_own_table(object);
 }
 
-/* All that has been reached is looked at, once. */
+/* Everything that has been reached is searched, once. */
 static void reach(hearth_marks *marks, zval *value)
 {
 	zend_refcounted *what = Z_COUNTED_P(value);
@@ -147,7 +148,7 @@ static void take_inside(hearth_marks *marks, zend_refcounted *what)
 	}
 }
 
-/* What is in those from `first` on, and in what they have in them, and so on. */
+/* Takes the marks inside the marked values from `first` on, and inside those, and so on. */
 static void take_all_inside(hearth_marks *marks, uint32_t first)
 {
 	for (uint32_t i = first; i < marks->count; i++) {
@@ -170,8 +171,8 @@ static void take_argument(hearth_marks *marks, zval *value, bool with_elements)
 }
 
 /*
- * array_walk_recursive() goes through variables, of which it keeps the references. It begins anew in an array that is another than before,
- * as it would be for its next writer if it had one owner more.
+ * array_walk_recursive() walks variables and keeps their references. It begins anew in an array that is no longer the same
+ * one, and an additional owner of the array would make its next writer replace it. So the reference is kept, not the array.
  */
 static void take_walked(hearth_marks *marks, HashTable *table)
 {
@@ -212,7 +213,7 @@ static void take_operand(hearth_marks *marks, zend_execute_data *call, zend_ucha
 	}
 }
 
-/* Code of what is compared runs: its __toString(), or an error handler. */
+/* A comparison runs code of its operands: a __toString(), or an error handler. */
 static void take_compared(hearth_marks *marks, zend_execute_data *call)
 {
 	const zend_op *opline = call->opline;
@@ -224,8 +225,8 @@ static void take_compared(hearth_marks *marks, zend_execute_data *call)
 /* ---- properties ---- */
 
 /*
- * The engine keeps a pointer to the guard of the property whose method runs. With one property the object's own guard is used for
- * whichever is asked for; with a second one there is a table, in which each keeps its guard for good.
+ * The engine keeps a pointer to the guard of the property whose method runs. With one property, the object's own guard is
+ * used for whichever property is asked for; with a second property there is a table, in which each property keeps its guard.
  */
 static void separate_guards(zend_object *object, const zval *place)
 {
@@ -248,7 +249,7 @@ static void take_guards(hearth_marks *marks, zend_object *object)
 		return;
 	}
 	ZEND_HASH_FOREACH_PTR(Z_ARRVAL_P(place), guard) {
-		/* The lowest bit says that it is the object's own. */
+		/* The lowest bit means that the guard is the object's own. */
 		take_bits(marks, object, (uint32_t *) ((uintptr_t) guard & ~(uintptr_t) 1), HEARTH_GUARD_PROPERTY_MASK);
 	} ZEND_HASH_FOREACH_END();
 }
@@ -341,7 +342,10 @@ void hearth_marks_put_back(hearth_marks *marks)
 		const hearth_mark *mark = &marks->list[i];
 
 		put_back(mark);
-		/* Other code took it out of what it was in: the function that is in it still goes through it, so it stays. */
+		/*
+		 * If other code has removed the value from its container, the function that marked it still
+		 * walks it: it stays alive.
+		 */
 		if (GC_REFCOUNT(mark->what) > 1) {
 			GC_DELREF(mark->what);
 		}
@@ -355,12 +359,12 @@ void hearth_marks_forget(void)
 	hearth_marks marks = {0};
 
 	take_calls(&marks, NULL);
-	/* That asks for memory. */
+	/* The search for reachable values allocates memory. */
 	if (!zend_alloc_in_memory_limit_error_reporting() && marks.in_object) {
 		take_all_reached(&marks, NULL);
 	}
 	for (uint32_t i = 0; i < marks.count; i++) {
-		/* As above. What the task has of it is not freed. */
+		/* As in hearth_marks_put_back. The task's values are not freed. */
 		GC_DELREF(marks.list[i].what);
 	}
 	if (marks.list) {

@@ -5,20 +5,20 @@
 #include "compat.h"
 
 typedef struct {
-	zend_refcounted *what;           /* with one owner more; it is marked itself, unless one of the next is given */
-	HashTable *table;                /* in the object or reference: one owner more, and the next write would part it from that */
-	uint32_t *guard;                 /* of the object */
+	zend_refcounted *what;           /* with one more owner; marked itself, unless one of the next fields is set */
+	HashTable *table;                /* marked table inside: with one more owner, the next write would separate it */
+	uint32_t *guard;                 /* the object's guard with the mark */
 	uint32_t bits;
 } hearth_mark;
 
 typedef struct {
 	hearth_mark *list;
 	uint32_t count, room;
-	bool in_object;                  /* an object has one of them */
-	HashTable *reached;              /* NULL: what is not marked is not looked into */
+	bool in_object;                  /* one of the marks is in an object */
+	HashTable *reached;              /* what was reached without a mark; NULL: such values are not searched */
 } hearth_marks;
 
-/* Does code of the app run that the engine marks an object for? A method such as __get(). */
+/* Whether the function is one of the app's for which the engine marks an object, such as __get(). */
 static inline bool hearth_is_guarded(const zend_function *function)
 {
 	const zend_class_entry *scope = function->common.scope;
@@ -27,18 +27,20 @@ static inline bool hearth_is_guarded(const zend_function *function)
 		&& (function == scope->__get || function == scope->__set || function == scope->__isset || function == scope->__unset);
 }
 
-/* task/marking.c: what a function marks of what it is called with. Of variables that it goes through the references are its own. */
+/*
+ * task/marking.c: what a function marks among its arguments. WALKED: it keeps the references of the variables that it walks.
+ */
 enum { HEARTH_MARKS_ARGUMENTS = 1, HEARTH_MARKS_ELEMENTS = 2, HEARTH_MARKS_WALKED = 3 };
 void hearth_marks_learn(void);
-/* One of these, or 0. */
+/* Returns one of these, or 0. */
 uintptr_t hearth_marks_of(const zend_function *function);
 bool hearth_compares(const zend_op *opline);
-/* May the engine have marked something for this call? */
+/* Whether the engine may have marked something for this call. */
 bool hearth_may_have_marked(const zend_execute_data *call);
-/* task/marks.c: those of the calls from the one that runs down to `bottom`. */
+/* task/marks.c: takes away the marks of the calls from the running one down to `bottom`. */
 void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom);
 void hearth_marks_put_back(hearth_marks *marks);
-/* A fatal error leaves all calls of the task that runs. */
+/* Drops the marks when a fatal error leaves all calls of the running task. */
 void hearth_marks_forget(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where a task must not be left, and what asks whether it may be. */
+/* Places where a task must not be left, and the checks whether it may be. */
 #include "engine/engine.h"
 #include "task/marks.h"
 #include "task/task.h"
@@ -14,12 +14,12 @@ static int (*collect_cycles)(void);
 /* ---- sections in which a task must not be left ---- */
 
 /*
- * A Fiber that is suspended in a section takes it along: nothing else that runs meanwhile is in that section. A section is noted
- * elsewhere than on its stack: a fatal error leaves it without an end, and what runs next on that stack writes over it.
+ * A Fiber that is suspended in a section takes it along: other code that runs meanwhile is not in that section. Sections are
+ * kept outside of the stack: a fatal error leaves them without an end, and the next code on that stack overwrites it.
  */
 struct hearth_section {
 	const zend_fiber_context *context;
-	const void *frame; /* of the function that is in it */
+	const void *frame; /* frame of the function that is in the section */
 	hearth_section *next;
 };
 
@@ -30,7 +30,7 @@ static bool is_deeper(const void *one, const void *other)
 	return (uintptr_t) one < (uintptr_t) other;
 }
 
-/* Takes `*place` from the list. */
+/* Moves `*place` to the spare sections. */
 static void spare(hearth_section **place)
 {
 	hearth_section *section = *place;
@@ -40,7 +40,7 @@ static void spare(hearth_section **place)
 	spare_sections = section;
 }
 
-/* Those of `context` that are deeper than `frame`: a fatal error has left them. */
+/* Forgets the sections of `context` that are deeper than `frame`: a fatal error has left them. */
 static void forget_deeper(const zend_fiber_context *context, const void *frame)
 {
 	hearth_section **place = &sections;
@@ -89,7 +89,7 @@ void hearth_sections_forget_all(void)
 	}
 }
 
-/* The stack of `context` is no more. */
+/* Forgets the sections of a stack that has been destroyed. */
 void hearth_sections_forget(const zend_fiber_context *context)
 {
 	if (UNEXPECTED(sections)) {
@@ -97,7 +97,7 @@ void hearth_sections_forget(const zend_fiber_context *context)
 	}
 }
 
-/* Is what runs, or what it was called from, in one? */
+/* Whether the running code, or its caller on another stack, is in a section. */
 bool hearth_in_section(void)
 {
 	const zend_fiber_context *context = EG(current_fiber_context);
@@ -141,7 +141,10 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 
 	ce = hearth_prelude_autoload(lower);
 	if (UNEXPECTED(EG(exception))) {
-		/* As with an autoloader that declares the class and throws: an opcode that gets the class does not look for an exception. */
+		/*
+		 * As if the autoloader had thrown before it declared the class: an opcode that gets the class does
+		 * not check for an exception.
+		 */
 		ce = NULL;
 	} else if (!ce) {
 		ce = autoload(name, lower);
@@ -160,7 +163,7 @@ static int on_collect_cycles(void)
 	return count;
 }
 
-/* ---- may it wait? ---- */
+/* ---- whether a task may wait ---- */
 
 static bool may_switch(void)
 {
@@ -168,7 +171,7 @@ static bool may_switch(void)
 		&& !hearth_stack_is_for_signals();
 }
 
-/* May this thread, here and now, leave the task that runs? In classic mode there is no other that could run meanwhile. */
+/* Whether this thread may leave the running task here and now. In classic mode no other task could run meanwhile. */
 bool hearth_may_suspend(void)
 {
 	return hearth_current && (!hearth_current->request || may_switch()) && !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
@@ -204,13 +207,13 @@ int64_t hearth_handed_on(uint32_t index)
 	return -1;
 }
 
-/* The same, asked by hooks of libc: calls that Rust makes on the task's stack are to pass. */
+/* The same for hooks of libc: calls that Rust makes on the task's stack pass. */
 bool hearth_hooks_may_wait(void)
 {
 	return hearth_current && !hearth_current->busy && may_switch() && !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
 }
 
-/* A task runs, of others that could run meanwhile, and must not be left here: its calls block them all. */
+/* Whether a task runs that must not be left here, though other tasks could run meanwhile: its calls block them all. */
 bool hearth_must_stay(void)
 {
 	return hearth_current && hearth_current->request && !hearth_current->busy && !HEARTH_IS_OUT_OF_MEMORY()
@@ -226,7 +229,9 @@ void hearth_refuse_wait(void)
 	}
 }
 
-/* `task` began in the middle of another when `task->blocks` were set; those, and that one's sections, stay. */
+/*
+ * `task` began in the middle of another task, when `task->blocks` were in force; those, and the other task's sections, stay.
+ */
 void hearth_no_suspend_forget(const hearth_task *task)
 {
 	hearth_blocks_reset(task->blocks);
@@ -235,7 +240,7 @@ void hearth_no_suspend_forget(const hearth_task *task)
 
 bool hearth_has_doomed;
 
-/* Ends the task that runs as any other fatal error does: this one happened where it could not be left. */
+/* Ends the running task as any other fatal error does: this error happened where the task could not be left. */
 void hearth_bail_out_if_doomed(void)
 {
 	if (UNEXPECTED(hearth_current && hearth_current->doomed)) {

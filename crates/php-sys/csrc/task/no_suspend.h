@@ -17,11 +17,11 @@ void hearth_section_leave(const hearth_section *section);
 void hearth_sections_forget(const zend_fiber_context *context);
 void hearth_sections_forget_all(void);
 bool hearth_in_section(void);
-/* What resumed the stack of `context`; NULL for the process's own. */
+/* Returns the context that resumed `context`; NULL for the process's own stack. */
 const zend_fiber_context *hearth_context_below(const zend_fiber_context *context);
-/* A fatal error left the task that runs, from wherever it was. */
+/* Called when a fatal error has left the running task, wherever it was. */
 void hearth_no_suspend_forget(const hearth_task *task);
-/* There may be a task that a fatal error has met where it could not be left: see hearth_throw. */
+/* Whether a fatal error may have met a task where it could not be left: see hearth_throw. */
 extern bool hearth_has_doomed;
 void hearth_bail_out_if_doomed(void);
 

@@ -1,6 +1,6 @@
 /*
- * Functions of PHP that a task does not leave: what they do stands in variables of the process that nothing exchanges, so a
- * second call in the middle of the first would spoil it. What waits inside them blocks the worker.
+ * Functions of PHP in which a task is not left: they keep state in variables of the process that are not exchanged, so a
+ * second call in the middle of the first would corrupt it. A wait inside them blocks the worker.
  */
 #include "engine/watch.h"
 

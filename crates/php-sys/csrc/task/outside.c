@@ -1,7 +1,7 @@
 /*
- * The calls that the engine's thread is in, seen by another thread while it runs: for code that takes no interrupt, because it is in
- * one long call of an extension. As php-fpm reads a slow child, through the kernel: what is no memory any more is an error there and
- * no crash, and what changes meanwhile is a wrong word at worst.
+ * The stack trace of the engine's thread, read by another thread while PHP runs: for code that takes no interrupt, because
+ * it is in one long call of an extension. Memory is read through the kernel, as php-fpm reads that of a slow child: an
+ * address that is no longer mapped is an error there and no crash, and a concurrent change is a wrong word at worst.
  */
 #include "engine/engine.h"
 #include "task/task.h"
@@ -68,7 +68,7 @@ static void look_at_place(call *seen, const zend_execute_data *frame)
 	snprintf(seen->place, sizeof seen->place, "%s(%u)", file, line);
 }
 
-/* The calls from the innermost outwards; how many. */
+/* Reads the calls, innermost first; returns their number. */
 static size_t look(call *calls)
 {
 	const zend_execute_data *next = NULL;
@@ -96,7 +96,7 @@ static size_t look(call *calls)
 	return count;
 }
 
-/* As hearth_task_trace() writes it. Any thread may ask. */
+/* Writes in the format of hearth_task_trace(). Any thread may call it. */
 size_t hearth_outside_trace(char *at, size_t room)
 {
 	call calls[MOST_CALLS];

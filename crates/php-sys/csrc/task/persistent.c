@@ -1,27 +1,27 @@
 /*
- * Calls that hand out a connection of the process. With several requests in flight all of them would share one; so while
- * that is so, such a call is refused with the reason, or given a connection of its own. The table says which.
+ * Calls that return a connection of the process. With several requests in flight all of them would share one connection; so
+ * such a call is then refused with the reason, or given a connection of its own, as the table specifies.
  */
 #include "engine/engine.h"
 #include "engine/soap.h"
 #include "task/task.h"
 
-/* Several requests are in flight in this process. */
+/* Whether several requests may be in flight in this process. */
 static bool several;
 static zend_module_entry *pgsql;
-/* Connection strings that pg_connect() was called with in the request that runs; one at a time only. */
+/* The connection strings that the running request called pg_connect() with; only with one request at a time. */
 static HashTable *pg_strings;
-/* It has used ext/pgsql to connect. */
+/* Whether the request has connected with ext/pgsql. */
 static bool pg_connected;
 
-/* ---- what makes a call one that shares ---- */
+/* ---- which calls share a connection ---- */
 
 static bool is_set(zval *value)
 {
 	return value && zend_is_true(value);
 }
 
-/* Is that key of the array in argument `number` true? */
+/* Whether that key of the array in argument `number` is true. */
 static bool has_option(zend_execute_data *call, uint32_t number, const char *name)
 {
 	zval *options = hearth_argument(call, number);
@@ -65,13 +65,13 @@ static bool mysqli_first(zend_execute_data *call)
 	return ZEND_CALL_NUM_ARGS(call) > 0 && mysqli_host(hearth_argument(call, 1));
 }
 
-/* Without arguments nothing is connected, but by the function. */
+/* Without arguments, only the function connects; the method does not. */
 static bool mysqli_function(zend_execute_data *call)
 {
 	return mysqli_host(hearth_argument(call, 1));
 }
 
-/* One handler for the method and the function, which has the object before the host. */
+/* The method and the function have one handler; the function has the object before the host. */
 static bool mysqli_real(zend_execute_data *call)
 {
 	return mysqli_host(hearth_argument(call, Z_TYPE(call->This) == IS_OBJECT ? 1 : 2));
@@ -82,7 +82,7 @@ static bool redis_options(zend_execute_data *call)
 	return has_option(call, 1, "persistent");
 }
 
-/* The name of a cluster alone: its settings are those of php.ini. */
+/* With the name of a cluster alone, its settings are those of php.ini. */
 static bool cluster_persistent(zend_execute_data *call)
 {
 	return is_set(hearth_argument(call, 5)) || (ZEND_CALL_NUM_ARGS(call) < 2 && has_ini("redis.clusters.persistent"));
@@ -105,7 +105,7 @@ static bool has_id(zend_execute_data *call)
 	return id && Z_TYPE_P(id) != IS_NULL && !(Z_TYPE_P(id) == IS_STRING && Z_STRLEN_P(id) == 0);
 }
 
-/* These are persistent unless they are told otherwise. */
+/* These connections are persistent unless the argument is false. */
 static bool unless_false(zval *persistent)
 {
 	return !persistent || zend_is_true(persistent);
@@ -145,7 +145,7 @@ static void forget_default_link(zval *link)
 	}
 }
 
-/* Was this string connected to before, in the request that runs? */
+/* Whether the running request has connected with this string before. */
 static bool is_known_string(zval *string)
 {
 	if (Z_TYPE_P(string) != IS_STRING) {
@@ -159,8 +159,8 @@ static bool is_known_string(zval *string)
 }
 
 /*
- * The extension returns the connection that it has for that string. A request of several gets its own, and one of those
- * that follow each other none that an earlier one has used.
+ * The extension returns the connection that it already has for that string. With several requests in flight, each gets its
+ * own; with one at a time, a request gets no connection that an earlier one has used.
  */
 static bool pg_connect(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
@@ -201,7 +201,7 @@ static bool pg_pconnect(zend_execute_data *call, zval *return_value, const heart
 	return several && refuse(watch->sharing);
 }
 
-/* In which argument the connection is; 0: in none. */
+/* Returns the number of the argument that is the connection; 0: none. */
 static uint32_t connection_argument(const zend_internal_function *function)
 {
 	for (uint32_t i = 0; i < function->num_args; i++) {
@@ -327,8 +327,8 @@ void hearth_refuse_persistent(bool refuse_them)
 }
 
 /*
- * A request has ended, and no other runs: what ext/pgsql opened for it is closed, unless the app keeps it, and transactions
- * on persistent connections are rolled back.
+ * Called when a request has ended and no other runs: closes what ext/pgsql opened for it, unless the app keeps it, and rolls
+ * back transactions on persistent connections.
  */
 void hearth_connections_end(void)
 {

@@ -1,20 +1,23 @@
 /*
  * The C stacks of tasks and Fibers: how deep they may get, and what happens beyond.
  *
- * PHP before 8.3 does not look how much of its stack is left, and Debian's build of it has frames of up to 256 KiB without
- * stack probes, which step over the one guard page that the engine has. So the lower part of each stack is a guard of our own:
+ * PHP before 8.3 does not check how much of its stack is left, and Debian's build of it has frames of up to 256
+ * KiB without stack probes, which step over the one guard page that the engine has. So the lower part of each
+ * stack is a guard of our own:
  *
  *   high                                                                     low
  *   | touched by usual code | grows at the first touch |    soft | hard | wall | engine's guard page |
  *
  * A touch of a protected page is a SIGSEGV, which is handled on a stack of its own:
- * - above the guard the stack grows: what is not protected any more is given back when the task has ended;
- * - the soft part is opened step by step, and the VM raises an Error at its next check: all recursion through PHP code passes it;
- * - the hard part is reached by recursion in C alone (serialize(), a long list that is freed). If PHP's own code is interrupted,
- *   that is a fatal error of the task. Other libraries may hold a lock, so they go on to the next step;
- * - the wall is never opened: the process ends as without us.
+ * - above the guard the stack grows: pages that are no longer protected are returned when the task has ended;
+ * - the soft part is opened step by step, and the VM raises an Error at its next check: all recursion through PHP code
+ *   passes it;
+ * - the hard part is reached by recursion in C alone (serialize(), a long list that is freed). If PHP's own code is
+ *   interrupted, that is a fatal error of the task. Other libraries may hold a lock, so they go on to the next step;
+ * - the wall is never opened: the process ends by SIGSEGV, as without the guard.
  *
- * One protection covers the guard and what has not grown, so that a stack takes two mappings (vm.max_map_count) as before.
+ * One protection covers the guard and the part not grown yet, so that a stack takes two mappings
+ * (vm.max_map_count) as before.
  */
 #include "task/task.h"
 #include "task/no_suspend.h"
@@ -28,7 +31,7 @@
 # include <valgrind/valgrind.h>
 #endif
 
-/* What is there from the start. */
+/* Bytes that may be touched from the start. */
 #define TOUCHED (256 * 1024)
 #define STEP (64 * 1024)
 #define SOFT_STEPS 8
@@ -36,15 +39,15 @@
 /* Larger than the largest frame: lzf_compress() of php-redis has 262,168 bytes. */
 #define WALL_STEPS 8
 #define STEPS (SOFT_STEPS + HARD_STEPS + WALL_STEPS)
-/* The handler reports a fatal error. */
+/* Large enough to report a fatal error in the handler. */
 #define SIGNAL_STACK (256 * 1024)
 #define MOST_TEXTS 64
 
 struct hearth_stack {
 	char *low, *high;
-	char *guard;                     /* the end of the guard: above it the stack grows */
-	char *fresh;                     /* what is above may be touched from the start */
-	char *open;                      /* what is above may be touched now */
+	char *guard;                     /* the upper end of the guard: the stack grows above it */
+	char *fresh;                     /* addresses above may be touched from the start */
+	char *open;                      /* addresses above may be touched now */
 	size_t step;
 	hearth_stack *previous, *next;
 #if defined(HEARTH_VALGRIND)
@@ -55,11 +58,11 @@ struct hearth_stack {
 static int handle = -1;
 static size_t page;
 static hearth_stack *stacks;
-/* How many are open below the end of their guard. */
+/* The number of stacks that are open below the upper end of their guard. */
 static size_t exceeded;
 static struct sigaction before;
 static stack_t signal_stack;
-/* Code of libphp and of extensions. */
+/* The code of libphp and of extensions. */
 static struct { uintptr_t from, to; } texts[MOST_TEXTS];
 static size_t text_count;
 
@@ -93,7 +96,7 @@ static void protect(hearth_stack *stack, char *open)
 	stack->open = open;
 }
 
-/* A Fiber's may be so small that there is no room for a guard. */
+/* Returns the bytes of one step. The stack of a Fiber may be too small for a guard: 0. */
 static size_t step_for(size_t size)
 {
 	size_t step = MIN(STEP, size / (4 * STEPS)) / page * page;
@@ -101,7 +104,7 @@ static size_t step_for(size_t size)
 	return size >= hearth_stack_size_for(TOUCHED) ? STEP : step;
 }
 
-/* The engine has the stack as it says: its handle is just below the end. */
+/* Whether the engine's stack has the known layout: its handle is just below the upper end. */
 static bool is_as_known(const zend_fiber_context *context)
 {
 	const hearth_stack_bounds *bounds = HEARTH_STACK_BOUNDS(context);
@@ -180,7 +183,9 @@ void hearth_stack_rearm(const zend_fiber_context *context)
 	}
 }
 
-/* What a fatal error calls there, such as an output callback, cannot be left: the next fault would begin in the same place. */
+/*
+ * Code that a fatal error runs there, such as an output callback, cannot be left: the next fault would use the same stack.
+ */
 bool hearth_stack_is_for_signals(void)
 {
 	char *here = __builtin_frame_address(0), *low = signal_stack.ss_sp;
@@ -216,7 +221,7 @@ void hearth_stack_check(void)
 		return;
 	}
 	if (here >= stack->guard) {
-		/* It was one deep call, and that has returned. */
+		/* A single deep call went below the guard, and it has returned. */
 		protect(stack, stack->guard);
 	} else if (!EG(exception)) {
 		zend_throw_error(NULL, TOO_DEEP, usable(stack));
@@ -235,7 +240,7 @@ void hearth_stack_check(void)
 # error "Hearth runs on x86-64 and arm64"
 #endif
 
-/* Not in the C library, which may hold the lock of its heap, nor in another that may hold any. */
+/* False for the C library, which may hold the lock of its heap, and for other libraries, which may hold any lock. */
 static bool is_php(uintptr_t counter)
 {
 	for (size_t i = 0; i < text_count; i++) {
@@ -246,14 +251,14 @@ static bool is_php(uintptr_t counter)
 	return false;
 }
 
-/* Does not return: what runs on that stack is left, as at any other fatal error. */
+/* Does not return: the code on that stack is left, as at any other fatal error. */
 static void end_task(const hearth_stack *stack)
 {
 	hearth_on_leave((hearth_str){ZEND_STRL("a stack overflow in PHP")}, false);
 	zend_error_noreturn(E_ERROR, TOO_DEEP, usable(stack));
 }
 
-/* False for the wall. */
+/* Opens the part of the stack that was touched; false for the wall. */
 static bool give_way(hearth_stack *stack, const char *address, uintptr_t counter)
 {
 	size_t step;
@@ -277,7 +282,7 @@ static bool give_way(hearth_stack *stack, const char *address, uintptr_t counter
 	return true;
 }
 
-/* The instruction runs again, and faults again: this time without us. */
+/* The instruction runs again, and faults again: this time without our handler. */
 static void pass_on(const siginfo_t *info)
 {
 	if (info->si_code <= 0) {
@@ -298,7 +303,7 @@ static void on_fault(int number, siginfo_t *info, void *interrupted)
 
 	(void) number;
 	if (info->si_code == SI_KERNEL) {
-		/* Another signal's frame did not fit: the kernel names no address. */
+		/* The frame of another signal did not fit: the kernel reports no address. */
 		address = STACK_POINTER(context) - 8 * 1024;
 	}
 	if (info->si_code > 0) {
@@ -329,7 +334,7 @@ static int note_texts(struct dl_phdr_info *object, size_t size, void *extensions
 			text_count++;
 		}
 	}
-	/* opcache writes to what all workers share, under a lock. */
+	/* opcache writes to memory that all workers share, under a lock. */
 	if (!is_libphp && (strncmp(object->dlpi_name, extensions, strlen(extensions)) != 0 || strstr(object->dlpi_name, "/opcache.so"))) {
 		text_count = first;
 	}
@@ -366,7 +371,7 @@ void hearth_stack_watch(void)
 		sigemptyset(&action.sa_mask);
 		sigaction(SIGSEGV, &action, &before);
 	}
-	/* A Fiber has as much as without a guard. */
+	/* With that, a Fiber can use as much as without a guard. */
 	EG(fiber_stack_size) = (zend_long) hearth_stack_size_for((size_t) EG(fiber_stack_size));
 }
 

@@ -1,4 +1,4 @@
-/* The tasks of this process: their ids, and those that have ended, for the next ones. */
+/* The tasks of this process: their ids, and the free list of those that have ended. */
 #include "engine/engine.h"
 #include "request/request.h"
 #include "task/task.h"
@@ -7,7 +7,7 @@ static hearth_task *free_tasks;
 static hearth_task **tasks;
 static uint32_t task_count, task_capacity;
 
-/* Slot and generation, so that the id of an ended task never names another. 0 is "no task". */
+/* The id is slot and generation, so that the id of an ended task never names another task. 0 is "no task". */
 uint64_t hearth_task_id(const hearth_task *task)
 {
 	return ((uint64_t) task->generation << 24) | (task->index + 1);
@@ -30,7 +30,7 @@ hearth_task *hearth_task_by_id(uint64_t id)
 	return task->job != HEARTH_JOB_NONE && hearth_task_id(task) == id ? task : NULL;
 }
 
-/* Is there a task that has begun and not ended, other than this one? */
+/* Whether a task other than `but` has begun and not ended. */
 bool hearth_task_others_wait(const hearth_task *but)
 {
 	for (uint32_t i = 0; i < task_count; i++) {
@@ -41,7 +41,7 @@ bool hearth_task_others_wait(const hearth_task *but)
 	return false;
 }
 
-/* Tasks of its request that park() wakes whenever they are told to. */
+/* Wakes the other parked tasks of the request of `but`, if they can be unparked. */
 void hearth_task_unpark_family(const hearth_task *but)
 {
 	for (uint32_t i = 0; i < task_count; i++) {
@@ -53,7 +53,7 @@ void hearth_task_unpark_family(const hearth_task *but)
 	}
 }
 
-/* Tasks of the request that wait for one that has read its body. */
+/* Wakes the tasks of the request that wait for another task to read its body. */
 void hearth_task_unpark_readers(const hearth_request_state *request)
 {
 	for (uint32_t i = 0; i < task_count; i++) {
@@ -110,8 +110,8 @@ void *hearth_current_owner(void)
 }
 
 /*
- * A task that is begun runs up to its first wait on top of the one that began it, or to its end where none may be left. The owners of
- * those below the running one that are of its request.
+ * Returns the owners of the tasks below the running one that belong to its request. A new task runs up to its first wait on
+ * top of the task that began it, or to its end where no task may be left.
  */
 size_t hearth_owners_below(void **owners, size_t room)
 {

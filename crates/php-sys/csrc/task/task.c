@@ -1,4 +1,4 @@
-/* Tasks: PHP code on a stack of its own, which can wait in the middle of a C call and go on later. */
+/* Tasks: PHP code on a stack of its own, which can wait in the middle of a C call and be resumed later. */
 #include "engine/engine.h"
 #include "mode/mode.h"
 #include "request/request.h"
@@ -8,23 +8,26 @@
 #include "task/call.h"
 #include "task/entry.h"
 
-/* VM stack page of a task, as large as that of a Fiber. */
+/* Bytes of a task's VM stack page, as large as that of a Fiber. */
 #define HEARTH_VM_STACK (1024 * sizeof(zval))
-/* PHP's own scripts recurse as deep as the process stack lets them. */
+/* Bytes of stack for scripts: PHP's own scripts recurse as deep as the stack of the process lets them. */
 #define HEARTH_SCRIPT_STACK (64 * 1024 * 1024)
 
 __thread hearth_task *hearth_current;
 bool hearth_broken;
 
-/* The entry script while it runs, and what runs it. */
+/* The entry script's task and path while the script runs, and the function that runs it. */
 hearth_task *hearth_entry_task;
 const char *hearth_entry_path;
 static void (*run_entry_script)(void);
-/* error_reporting() as the script left it: the engine keeps that per stack. */
+/* The script's last error_reporting(): the engine keeps it per stack. */
 static int entry_error_reporting;
 
 static char task_kind;
-/* The frame below a task's first call: an exception that reaches it stays in EG(exception) for us to find. */
+/*
+ * The frame below a task's first call: an exception that reaches it stays in EG(exception), where
+ * finish_call and others find it.
+ */
 static zend_function bottom_function = { .type = ZEND_INTERNAL_FUNCTION };
 
 hearth_request_state *hearth_current_request(void)
@@ -44,7 +47,7 @@ void hearth_bail_out_of_memory(void)
 	}
 }
 
-/* The script is left, at its end or because it waits for a request. */
+/* Called when the script is left, at its end or because it waits for a request. */
 void hearth_entry_left(void)
 {
 	entry_error_reporting = EG(error_reporting);
@@ -91,7 +94,7 @@ static void set_up_stack(hearth_task *task)
 	bottom = (zend_execute_data *) EG(vm_stack_top);
 	EG(vm_stack_top) += ZEND_CALL_FRAME_SLOT;
 	memset(bottom, 0, sizeof *bottom);
-	/* php_error_docref() reads the name: what a task's first call leaves may be freed with a warning. */
+	/* php_error_docref() reads the name: values left by a task's first call may be freed with a warning. */
 	bottom_function.common.function_name = ZSTR_EMPTY_ALLOC();
 	bottom->func = &bottom_function;
 	/* A script's own frame is the outermost, as on the command line: that makes its variables the global ones. */
@@ -102,7 +105,7 @@ static void set_up_stack(hearth_task *task)
 	HEARTH_SET_STACK_LIMITS(&task->context, hearth_stack_limit(&task->context));
 }
 
-/* A fatal error has left all that was on its stack. */
+/* Ends a task whose stack a fatal error has left. */
 static void end_broken(hearth_task *task)
 {
 	zend_string *fatal = hearth_fatal_error();
@@ -117,10 +120,10 @@ static void end_broken(hearth_task *task)
 	hearth_task_object_end(task, fatal);
 }
 
-/* The bottom of every task's stack. It never returns while its context can be used again. */
+/* Runs at the bottom of every task's stack. It never returns while its context can be used again. */
 static void entry(zend_fiber_transfer *transfer)
 {
-	/* The entry script is no task: there is nothing yet that could wait. */
+	/* The entry script is no task: at boot there is nothing yet to wait for. */
 	hearth_task *task = hearth_current ? hearth_current : hearth_entry_task;
 
 	set_up_stack(task);
@@ -170,7 +173,7 @@ const zend_fiber_context *hearth_context_below(const zend_fiber_context *context
 	return context->kind == &task_kind ? ((const hearth_task *) context)->resumer : NULL;
 }
 
-/* Switch to where `task` is. Returns when it waits or has ended. */
+/* Switches to the context where `task` waits. Returns when the task waits again or has ended. */
 static void enter(hearth_task *task)
 {
 	zend_fiber_transfer transfer = {0};
@@ -185,8 +188,8 @@ static void enter(hearth_task *task)
 }
 
 /*
- * What ended has nothing of its own left; a script's is what the end of the process finds. `shared`: its request goes on
- * in the task below it.
+ * Puts the state of a task that is left away. A task that has ended has no state of its own left; a script's state stays for
+ * the end of the process. `shared`: its request goes on in the task below it.
  */
 static void leave_state(hearth_task *task, bool shared)
 {
@@ -207,8 +210,8 @@ static void leave_state(hearth_task *task, bool shared)
 }
 
 /*
- * Run `task` until it waits or ends. May be called on top of another task (async() does), whose state is put aside
- * meanwhile: not that of its request, when this is the same one's.
+ * Runs `task` until it waits or ends. May be called on top of another task (async() does), whose state is put away
+ * meanwhile; that of its request stays if both tasks have the same one.
  */
 hearth_step hearth_task_resume(hearth_task *task)
 {
@@ -225,7 +228,10 @@ hearth_step hearth_task_resume(hearth_task *task)
 		hearth_state_save(&outer->saved, shared ? NULL : outer->request);
 	}
 	task->outer = outer;
-	/* What the engine forbids beside no task, as it does from the end of a script to the next one's beginning, is not in force there. */
+	/*
+	 * Blocks that the engine has outside of any task, as from the end of one script to the beginning of the next,
+	 * are not in force in a task.
+	 */
 	task->blocks = outer ? hearth_blocks_in_force() : (hearth_blocks){0};
 	task->resumer = EG(current_fiber_context);
 	hearth_current = task;
@@ -251,7 +257,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	return task->broken ? HEARTH_STEP_BROKEN : HEARTH_STEP_DONE;
 }
 
-/* Leave `task`, whose stack this is, and let its resumer go on. Returns when the task is resumed. */
+/* Leaves `task`, whose stack this is, and lets its resumer go on. Returns when the task is resumed. */
 void hearth_task_park(hearth_task *task)
 {
 	zend_fiber_transfer transfer = {0};
@@ -270,13 +276,13 @@ void hearth_task_park(hearth_task *task)
 	hearth_blocks_put_back(blocks);
 }
 
-/* As it was when one of its request's tasks waited last; the ini setting itself is put away meanwhile. */
+/* Returns the value from when a task of its request waited last; the ini setting itself is put away meanwhile. */
 bool hearth_task_ignores_client(const hearth_task *task)
 {
 	return task->request && task->request->ignores_client;
 }
 
-/* Only where hearth_hooks_may_wait said so. */
+/* Called only where hearth_hooks_may_wait returned true. */
 void hearth_task_suspend(void)
 {
 	hearth_task *task = hearth_current;
@@ -286,7 +292,10 @@ void hearth_task_suspend(void)
 	hearth_use_ends(task);
 }
 
-/* The last task of a request frees its state, unless one of them broke: what that held is still there. */
+/*
+ * The last task of a request frees the request's state, unless one of its tasks broke: the memory of
+ * that one is still there.
+ */
 static void leave_request(hearth_task *task)
 {
 	hearth_request_state *request = task->request;
@@ -302,11 +311,14 @@ static void leave_request(hearth_task *task)
 	}
 }
 
-/* After HEARTH_STEP_DONE: the context goes back to the free list. A broken one is left alone: its stack is not sound. */
+/*
+ * After HEARTH_STEP_DONE the context goes back to the free list. A broken task's context is not
+ * reused: its stack is not sound.
+ */
 void hearth_task_free(hearth_task *task)
 {
 	if (task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC) {
-		/* What the one leaves is ended by hearth_cli_finish; the other leaves nothing. */
+		/* hearth_cli_finish ends what a script leaves; a classic request leaves nothing. */
 		return;
 	}
 	if (task->job == HEARTH_JOB_ENTRY) {
@@ -323,7 +335,7 @@ void hearth_task_free(hearth_task *task)
 	}
 }
 
-/* Mark that Rust runs on the task's stack: libc hooks let its calls pass. Returns what was set before. */
+/* Marks that Rust runs on the task's stack: libc hooks let its calls pass. Returns the previous value. */
 bool hearth_busy(bool busy)
 {
 	bool before;
@@ -336,7 +348,7 @@ bool hearth_busy(bool busy)
 	return before;
 }
 
-/* From any thread: make the VM call zend_interrupt_function at its next check. */
+/* Makes the VM call zend_interrupt_function at its next check. Any thread may call it. */
 void hearth_interrupt(void)
 {
 	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
@@ -359,7 +371,10 @@ hearth_task *hearth_task_request(void *owner, void *request)
 	return task;
 }
 
-/* Run the entry script on a stack of its own, in which a loop can stay; returns when it has ended or waits for a request. */
+/*
+ * Runs the entry script on a stack of its own, in which a FrankenPHP loop can stay; returns when the script has
+ * ended or waits for a request.
+ */
 void hearth_entry_run(void (*script)(void))
 {
 	hearth_task *task = hearth_entry_task = hearth_task_new(HEARTH_JOB_ENTRY, NULL);

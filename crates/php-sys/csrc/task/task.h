@@ -1,4 +1,4 @@
-/* One task: a C stack, a VM stack, and what it is doing. */
+/* The state of a task: its C stack, its VM stack, its job. */
 #ifndef HEARTH_TASK_H
 #define HEARTH_TASK_H
 
@@ -12,43 +12,43 @@
 
 struct hearth_task {
 	zend_fiber_context context;
-	zend_fiber_context *resume_at;   /* where it waits: its own context, or that of a Fiber inside it */
-	zend_fiber_context *resumer;     /* what goes on when it waits */
+	zend_fiber_context *resume_at;   /* the context in which it waits: its own, or that of a Fiber inside it */
+	zend_fiber_context *resumer;     /* the context that goes on when it waits */
 	const zend_execute_data *waits_in; /* the call in which it waits */
 	hearth_task *outer;              /* the task that resumed it, if one did */
 	hearth_task_state saved;
 	hearth_request_state *request;   /* NULL in classic mode: the engine's own state is the request's */
-	void *owner;                     /* the Rust side of it */
+	void *owner;                     /* its owner in Rust */
 	hearth_job job;
 	bool has_context, busy, done, broken;
 	bool background;                 /* its request state is its own and ends with it */
 	bool left;                       /* exit() ended its function */
-	bool interrupted;                /* a wait on a descriptor was ended early: the answer may still come */
+	bool interrupted;                /* a wait on a descriptor was ended early: the answer may still arrive */
 	bool parses_for_itself;          /* Hearth\Request::cookie(): see request/cookies.c */
-	bool awaits_body;                /* until another task has read its request's body */
+	bool awaits_body;                /* it waits until another task has read its request's body */
 	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
 	hearth_blocks blocks;            /* how often the engine forbade a switch where it was resumed */
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
-	zval shown_error_handler;        /* it waits in its request's error handler, which only others see meanwhile */
+	zval shown_error_handler;        /* set while it waits in the error handler, which only other tasks see meanwhile */
 	zval callable;
 	zval *args;
 	uint32_t argc;
-	zval on_end;                     /* a callback for its end: most have one at most */
-	HashTable *more_on_end;          /* those that came after it */
+	zval on_end;                     /* a callback for its end: most tasks have one at most */
+	HashTable *more_on_end;          /* the callbacks registered after on_end */
 	hearth_wait_node place;
-	hearth_use_list uses;            /* by the calls that it waits in */
-	hearth_marks marks;              /* of these calls, while it waits */
-	struct hearth_lease *leases;       /* what it has of connection pools: see pool/lease_table.c */
+	hearth_use_list uses;            /* connections and streams used by the calls that it waits in */
+	hearth_marks marks;              /* marks of those calls, while it waits */
+	struct hearth_lease *leases;       /* its leases of connection pools: see pool/lease_table.c */
 	uint64_t starter;                /* the task that started it; 0 = none */
-	uint64_t acts_for;               /* the task that it runs a function for, which waits meanwhile; 0 = none */
+	uint64_t acts_for;               /* the task that it runs a function for, and which waits meanwhile; 0 = none */
 	const char *script, *code;
 	char mode;
 	hearth_task *next_free;
 };
 
 extern __thread hearth_task *hearth_current;
-/* A fatal error has happened in this process: what ends from here on is not worth a report. */
+/* Whether a fatal error has happened in this process: tasks that end from here on are not worth a report. */
 extern bool hearth_broken;
 hearth_request_state *hearth_current_request(void);
 uint64_t hearth_task_id(const hearth_task *task);
@@ -56,7 +56,7 @@ hearth_task *hearth_task_by_id(uint64_t id);
 bool hearth_task_others_wait(const hearth_task *but);
 void hearth_task_unpark_family(const hearth_task *but);
 hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
-/* One that has ended, for hearth_task_new(). */
+/* Keeps an ended task for hearth_task_new(). */
 void hearth_task_keep(hearth_task *task);
 void hearth_task_park(hearth_task *task);
 bool hearth_in_task(void);

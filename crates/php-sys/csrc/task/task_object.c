@@ -22,7 +22,7 @@ static zend_object *create_task(zend_class_entry *ce)
 	return object;
 }
 
-/* The task cannot be awaited any more. Not in free_task, where no PHP code may run. */
+/* Called when the task can no longer be awaited. Not part of free_task, where no PHP code may run. */
 static void task_goes(zend_object *object)
 {
 	hearth_task_object *self = hearth_task_object_of(object);
@@ -51,8 +51,8 @@ static void free_task(zend_object *object)
 }
 
 /*
- * A task that waits for another learns of its end by the return or the exception of that one's function. Where there was neither, the
- * parked tasks of its request look again.
+ * A task that waits for another learns of its end when that one's function returns or throws. If the function did neither,
+ * the parked tasks of the request check again.
  */
 void hearth_task_object_end(hearth_task *task, zend_string *fatal)
 {
@@ -74,7 +74,7 @@ void hearth_task_object_end(hearth_task *task, zend_string *fatal)
 	}
 }
 
-/* Throws if none runs. */
+/* Throws if no task runs. */
 bool hearth_in_task(void)
 {
 	if (hearth_current) {

@@ -5,17 +5,17 @@
 #include "task/task.h"
 
 typedef struct {
-	hearth_task *task;               /* NULL once it has ended */
+	hearth_task *task;               /* NULL once the task has ended */
 	void *owner;
 	zval result;
 	zend_object *exception;
-	zend_string *fatal;              /* the fatal error that ended it */
+	zend_string *fatal;              /* the fatal error that ended the task */
 	bool done, seen;
 	zend_object std;
 } hearth_task_object;
 
 hearth_task_object *hearth_task_object_of(zend_object *object);
-/* The task has ended; `fatal` is what ended it, or NULL. */
+/* Called when the task has ended; `fatal` is the fatal error that ended it, or NULL. */
 void hearth_task_object_end(hearth_task *task, zend_string *fatal);
 void hearth_register_task(void);
 extern zend_class_entry *hearth_task_ce;

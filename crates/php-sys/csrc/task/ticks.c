@@ -1,16 +1,16 @@
 /*
- * Tick functions. The engine forbids a switch while they run, of Fibers. A task may wait in one: what another task does to the list
- * of its request is what the function itself might do, and the engine is ready for that. So what the engine forbids here is put
- * away while the task is left: it is not for the others.
+ * Tick functions. While they run, the engine forbids a switch of Fibers. A task may wait in one: another task can only do to
+ * the list of its request what the function itself could do, and the engine is ready for that. So the block is put
+ * away while the task is left: it is not meant for the other tasks.
  */
 #include "task/ticks.h"
 
 static void (*run_ticks)(int);
 
-/* How many of the blocks in force are around tick functions. */
+/* The number of blocks in force that are around tick functions. */
 static uint32_t running;
 
-/* The engine only says whether a switch is forbidden, not how often it was. */
+/* The engine only tells whether a switch is forbidden, not how often it was. */
 static uint32_t count_blocks(void)
 {
 	uint32_t count = 0;

@@ -1,10 +1,10 @@
-/* Where a task is: the calls that it is in, as PHP shows those of an exception, without their arguments. */
+/* The stack trace of a task: its calls, in PHP's format for exceptions, without their arguments. */
 #include "engine/engine.h"
 #include "task/task.h"
 
 #define HEARTH_MOST_CALLS 64
 
-/* What is written, as far as there is room. */
+/* The text, cut where the room ends. */
 typedef struct {
 	char *at;
 	size_t room, length;
@@ -30,7 +30,7 @@ static bool is_code(const zend_execute_data *frame)
 	return ZEND_USER_CODE(frame->func->type);
 }
 
-/* The next that is a call: generators and the engine have frames of their own between them. */
+/* Returns the next frame that is a call: generators and the engine have frames of their own in between. */
 static const zend_execute_data *call_at(const zend_execute_data *frame)
 {
 	while (frame && !frame->func) {
@@ -43,14 +43,14 @@ static void add_place(text *out, const zend_execute_data *frame)
 {
 	const zend_op_array *code = &frame->func->op_array;
 	const zend_op *opline = frame->opline;
-	/* That of an exception's way up belongs to no line. */
+	/* The opcode of an exception that is being unwound has no line. */
 	bool is_line = opline && opline->opcode != ZEND_HANDLE_EXCEPTION;
 
 	add(out, "%s", code->filename ? ZSTR_VAL(code->filename) : "?");
 	add(out, is_line || code->line_start == 0 ? "(%u)" : "(%u…)", is_line ? opline->lineno : code->line_start);
 }
 
-/* Its class may be an anonymous one: behind a NUL its name has its place. */
+/* The name of an anonymous class has its place behind a NUL, which ends the output. */
 static void add_name(text *out, const zend_execute_data *frame)
 {
 	const zend_function *function = frame->func;
@@ -67,7 +67,7 @@ static void add_name(text *out, const zend_execute_data *frame)
 	add(out, "%s()", ZSTR_VAL(function->common.function_name));
 }
 
-/* The outermost code, or the frame that we put below a task's first call. */
+/* Whether the frame is the outermost code, or the one that Hearth puts below a task's first call. */
 static bool is_bottom(const zend_execute_data *frame, const zend_execute_data *caller)
 {
 	const zend_string *name = frame->func->common.function_name;
@@ -99,8 +99,8 @@ static void add_calls(text *out, const zend_execute_data *frame)
 }
 
 /*
- * Where `task` waits, or, for NULL, where the code is that runs; the number of bytes written. Nothing of the engine is changed, no
- * memory taken, no PHP code called.
+ * Writes where `task` waits, or, for NULL, where the running code is; returns the number of bytes written. It changes
+ * nothing of the engine, allocates no memory and calls no PHP code.
  */
 size_t hearth_task_trace(const hearth_task *task, char *at, size_t room)
 {

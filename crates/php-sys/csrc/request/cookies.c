@@ -1,9 +1,12 @@
-/* Cookies as $_COOKIE has them, for Hearth\Request::cookie(), without a trace in what filter_input() reads. */
+/* Parses cookies as $_COOKIE has them, for Hearth\Request::cookie(), and leaves no trace in what filter_input() reads. */
 #include "request/request.h"
 
 static unsigned int (*input_filter)(int, const char *, char **, size_t, size_t *);
 
-/* What a task parses for itself goes through the default filter, as for parse_str(), and is not kept. */
+/*
+ * Values that a task parses for itself go through the default filter, as for parse_str(), and are not
+ * kept for filter_input().
+ */
 static unsigned int on_input(int arg, const char *name, char **value, size_t length, size_t *new_length)
 {
 	bool own = hearth_current && hearth_current->parses_for_itself;
@@ -17,7 +20,7 @@ void hearth_cookies_hook(void)
 	sapi_module.input_filter = on_input;
 }
 
-/* The cookies of `line`, as in $_COOKIE. */
+/* Parses the cookies of `line`, as in $_COOKIE. */
 void hearth_parse_cookies(hearth_str line, zval *result)
 {
 	zval *place = &PG(http_globals)[TRACK_VARS_COOKIE], kept;

@@ -29,7 +29,7 @@ void hearth_send_head(hearth_request_state *state, hearth_response *response, ze
 	hearth_output_head(state->request, response, own);
 }
 
-/* Send the head now and go on streaming: what flush() and a lot of output do. */
+/* Sends the head now and goes on streaming: for flush(), and for output larger than the buffer. */
 static void commit_head(hearth_request_state *state)
 {
 	hearth_response response = { .kind = HEARTH_BODY_STREAM, .more = true };
@@ -72,13 +72,13 @@ void hearth_discard_echoed(void)
 {
 	hearth_request_state *state = hearth_current_request();
 
-	/* After the error none is left: what shutdown functions print goes out. */
+	/* After an error nothing is discarded: the output of shutdown functions is sent. */
 	if (state && state->request && !state->failed) {
 		smart_str_free(&state->output.kept);
 	}
 }
 
-/* What was handed over leaves when this thread turns to it: now, as the code after a flush may compute for long. */
+/* Output handed to Rust leaves when this thread runs it: let it run now, as the code after a flush may compute for long. */
 void hearth_let_send(void)
 {
 	if (hearth_hooks_may_wait()) {
@@ -86,7 +86,7 @@ void hearth_let_send(void)
 	}
 }
 
-/* Our sapi_module.flush. */
+/* The flush of our sapi_module. */
 void hearth_flush(void *context)
 {
 	hearth_request_state *state = hearth_current_request();

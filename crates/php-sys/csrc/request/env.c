@@ -1,4 +1,4 @@
-/* $_ENV: every request begins with the array that boot has left, and what it writes is its own. */
+/* $_ENV: every request begins with the array as boot left it, and has its own copy of what it writes. */
 #include "request/request.h"
 
 static zend_string *name;
@@ -18,7 +18,7 @@ void hearth_env_seal(void)
 	}
 }
 
-/* What the request that runs has written to. NULL: the variable is as boot left it. */
+/* Returns the variable if the running request has written to it; NULL if it is as boot left it. */
 static zval *written(void)
 {
 	zval *env = name ? zend_hash_find_known_hash(&EG(symbol_table), name) : NULL;

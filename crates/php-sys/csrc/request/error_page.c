@@ -1,5 +1,5 @@
 /*
- * What a developer sees of an error (display_errors): what it was, the lines of the source around it, and the request. Only text,
+ * The error page for developers (display_errors): the error, the lines of the source around it, and the request. Only text,
  * so that a terminal shows it too.
  */
 #include "engine/engine.h"
@@ -17,7 +17,7 @@ static void append_escaped(smart_str *page, const char *text, size_t length)
 	zend_string_release(escaped);
 }
 
-/* The file may be none: eval()'d code, a stream. */
+/* Appends nothing if there is no such file: code of eval(), a stream. */
 static void append_source(smart_str *page, const char *file, zend_long line)
 {
 	char text[LONGEST_LINE];
@@ -33,7 +33,7 @@ static void append_source(smart_str *page, const char *file, zend_long line)
 		size_t length = strlen(text);
 		bool ends = length > 0 && text[length - 1] == '\n';
 
-		/* Of a line that is longer the rest is left out. */
+		/* The rest of a line longer than the buffer is left out. */
 		if (begins && number >= line - LINES_AROUND) {
 			smart_str_append_printf(page, number == line ? "<mark>>%6" ZEND_LONG_FMT_SPEC "  " : " %6" ZEND_LONG_FMT_SPEC "  ", number);
 			append_escaped(page, text, length - ends);
@@ -93,7 +93,7 @@ static void append_echoed(smart_str *page, zend_string *echoed)
 static const char style[] = "<meta name=color-scheme content='light dark'><style>body{font:1rem/1.4 sans-serif;margin:1.5rem}"
 	"pre{font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere}mark{background:#fc06;color:inherit}</style>";
 
-/* What it was and where, before all else. */
+/* Writes what the error was and where, before all else. */
 static void begin_page(smart_str *page, const char *title, const char *message, size_t length, const char *file, zend_long line)
 {
 	smart_str_append_printf(page, "<!doctype html><meta charset=utf-8><title>%s</title>%s\n<h1>%s</h1>\n<p><strong>", title, style, title);
@@ -147,7 +147,7 @@ zend_string *hearth_exception_page(hearth_request_state *state, zend_object *exc
 	return smart_str_extract(&page);
 }
 
-/* The engine's own text, or nothing, was echoed: what shutdown functions print is the app's page, and stays. */
+/* Whether the output is the engine's own text, or empty: output of shutdown functions is the app's page, and stays. */
 static bool is_own_text(zend_string *echoed)
 {
 	zend_string *message = PG(last_error_message);

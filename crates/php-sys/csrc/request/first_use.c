@@ -14,7 +14,7 @@ static bool is_of_form(const char *name)
 	return name[1] == 'P' || name[1] == 'F' || name[1] == 'R';
 }
 
-/* The body could not be waited for. The engine frees the result of an opcode that throws. */
+/* Called when waiting for the body threw. The engine frees the result of an opcode that throws, so the result is unset. */
 static int thrown(zend_execute_data *frame, const zend_op *opline)
 {
 	if (opline->result_type & (IS_VAR | IS_TMP_VAR)) {
@@ -41,7 +41,9 @@ static int on_fetch(zend_execute_data *frame)
 	return ZEND_USER_OPCODE_DISPATCH;
 }
 
-/* Code that catches what a read of the body threw may read again: the engine takes that read for the end. */
+/*
+ * Code that catches an exception of a read of the body may read again: the engine would take that failed read for the end.
+ */
 static int on_caught(zend_execute_data *frame)
 {
 	(void) frame;
@@ -49,7 +51,7 @@ static int on_caught(zend_execute_data *frame)
 	return ZEND_USER_OPCODE_DISPATCH;
 }
 
-/* Functions of PHP that read superglobals without an opcode. The first few want nothing of the body. */
+/* Functions of PHP that read superglobals without an opcode. The first HEADER_READERS need nothing of the body. */
 #define HEADER_READERS 2
 #define READERS 7
 #define SESSION_READER 0
@@ -63,7 +65,7 @@ static zend_function *reader_functions[READERS];
 static void read_input(int i, INTERNAL_FUNCTION_PARAMETERS)
 {
 	hearth_request_state *state = hearth_current_request();
-	/* It reads what is left of the body, which may be all of it. */
+	/* request_parse_body() reads the rest of the body, which may be all of it. */
 	bool locks = i == BODY_READER && state && state->request && state->body_reader != hearth_current;
 	bool opens = i == SESSION_READER && !hearth_session_is_open();
 
@@ -97,7 +99,7 @@ static void hook_opcodes(void)
 {
 	static const zend_uchar opcodes[] = {
 		ZEND_FETCH_R, ZEND_FETCH_W, ZEND_FETCH_RW, ZEND_FETCH_IS, ZEND_FETCH_FUNC_ARG, ZEND_FETCH_UNSET,
-		/* empty() and unset() of the whole */
+		/* empty() and unset() of a whole superglobal */
 		ZEND_ISSET_ISEMPTY_VAR, ZEND_UNSET_VAR,
 	};
 

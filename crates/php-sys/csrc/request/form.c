@@ -1,6 +1,6 @@
 /*
- * The body of a request is read and parsed once, by one of the request's tasks, which may wait for it in the middle; its
- * other tasks wait until it is done.
+ * The body of a request is read and parsed once, by one of the request's tasks, which may wait for the body in the middle;
+ * the request's other tasks wait until it is parsed.
  */
 #include "mode/mode.h"
 #include "request/request.h"
@@ -8,12 +8,12 @@
 
 /* ---- one reader at a time ---- */
 
-/* Why a read, which the engine takes for the last, gave less than there is. */
+/* Why a read returned less than there is; the engine takes a short read for the last. */
 typedef enum { COMPLETE = 0, TASK_ENDED, FAILED } end_of_read;
 
 static end_of_read cut;
 
-/* Before another task may read on: the engine has not seen the end of the body. */
+/* Called before another task may read on: the engine must not think that the body has ended. */
 void hearth_body_mend(void)
 {
 	if (UNEXPECTED(cut)) {
@@ -55,7 +55,7 @@ static bool wait_for_reader(hearth_request_state *state)
 	return woken != 2;
 }
 
-/* False with an exception under way if the task cannot have it. */
+/* Waits until no other task reads the body. False: an exception is pending. */
 bool hearth_body_lock(hearth_request_state *state)
 {
 	while (UNEXPECTED(state->body_reader)) {
@@ -78,7 +78,7 @@ void hearth_body_unlock(hearth_request_state *state)
 
 /* ---- reading ---- */
 
-/* The end of the body, or an exception: PHP code must not take a part of it for all. */
+/* Handles the end of the body; otherwise throws, because PHP code must not take a part of the body for all of it. */
 void hearth_body_read_ended(void *request, ptrdiff_t n)
 {
 	if (n == 0) {
@@ -90,7 +90,7 @@ void hearth_body_read_ended(void *request, ptrdiff_t n)
 
 		if (state) {
 			state->body_broken = true;
-			/* php://input is at no end either, whatever of the body it has, or stream() has read. */
+			/* php://input has not reached the end either, whatever it or stream() has read of the body. */
 			SG(read_post_bytes) = INT64_MIN / 2;
 		}
 		throw_unreadable(request, cut);
@@ -109,14 +109,14 @@ static size_t read_fully(void *request, char *buffer, size_t length, ptrdiff_t *
 {
 	size_t done = 0;
 
-	/* The engine takes a short count for the end, so fill the buffer. */
+	/* The engine takes a short count for the end, so the buffer is filled. */
 	while (done < length && (*last = hearth_on_body_read(request, buffer + done, length - done)) > 0) {
 		done += (size_t) *last;
 	}
 	return done;
 }
 
-/* Our sapi_module.read_post. */
+/* The read_post of our sapi_module. */
 size_t hearth_read_post(char *buffer, size_t length)
 {
 	hearth_request_state *state = hearth_current_request();
@@ -136,7 +136,7 @@ size_t hearth_read_post(char *buffer, size_t length)
 		return done;
 	}
 	if (parsing && state->body_failed) {
-		/* The parser of uploads asks again. */
+		/* The parser of uploads reads again after a failed read. */
 		return 0;
 	}
 	if (!parsing && !hearth_body_lock(state)) {
@@ -164,7 +164,10 @@ static bool is_form_type(const char *type, const char *expected)
 	return strncasecmp(type, expected, length) == 0 && (type[length] == '\0' || strchr(";, ", type[length]));
 }
 
-/* Is there a body that the engine would have parsed before the script began? What php://input read of a form is still there. */
+/*
+ * Whether there is a body that the engine would have parsed before the script began. A form that php://input has
+ * read can still be parsed.
+ */
 bool hearth_form_is_due(void)
 {
 	sapi_request_info *info = &SG(request_info);
@@ -175,7 +178,7 @@ bool hearth_form_is_due(void)
 	return info->request_body ? is_form_type(info->content_type, DEFAULT_POST_CONTENT_TYPE) : !SG(read_post_bytes);
 }
 
-/* May it be parsed here and now? */
+/* Whether the body may be parsed here and now. */
 bool hearth_form_is_readable(hearth_request_state *state, bool wanted)
 {
 	bool readable;
@@ -187,7 +190,7 @@ bool hearth_form_is_readable(hearth_request_state *state, bool wanted)
 		return false;
 	}
 	if (state->body_reader && state->body_reader != hearth_current) {
-		/* Another task parses it, and goes on doing so. */
+		/* Another task is parsing the body, and goes on doing so. */
 		readable = wanted && hearth_may_suspend();
 	} else {
 		readable = hearth_may_suspend() || hearth_on_body_arrived(state->request);
@@ -198,7 +201,7 @@ bool hearth_form_is_readable(hearth_request_state *state, bool wanted)
 	return readable;
 }
 
-/* The rest behind what php://input has kept of it. */
+/* Reads the rest of the body, behind what php://input has kept. */
 static void read_rest(void)
 {
 	php_stream *input = php_stream_open_wrapper("php://input", "rb", REPORT_ERRORS, NULL);
@@ -215,8 +218,8 @@ static void read_rest(void)
 }
 
 /*
- * What sapi_activate() does for a request with a body, but when the body is asked for: find the parser for its type
- * and let that read it. A multipart body is read while it is parsed. False if it is not to be parsed now.
+ * Does what sapi_activate() does for a request with a body, but when the body is needed: finds the parser for the body's
+ * type and lets it read the body. A multipart body is read while it is parsed. False if the body is not to be parsed now.
  */
 bool hearth_form_prepare(hearth_request_state *state)
 {
@@ -239,14 +242,14 @@ bool hearth_form_prepare(hearth_request_state *state)
 		sapi_module.default_post_reader();
 	}
 	if (state->body_failed) {
-		/* It is read on from where it is by the next that asks. */
+		/* The next reader goes on where this read stopped. */
 		state->body_failed = COMPLETE;
 		return false;
 	}
 	return true;
 }
 
-/* What is left of an upload that was ended in the middle is of no use. */
+/* The rest of an upload whose parsing was ended in the middle is of no use. */
 void hearth_form_parsed(hearth_request_state *state)
 {
 	state->body_due = state->body_failed != COMPLETE;

@@ -1,4 +1,4 @@
-/* Calls the handler with a request, and sees to it that there is one response, however it ends. */
+/* Calls the handler with a request, and makes sure that there is exactly one response, however the handler ends. */
 #include "engine/engine.h"
 #include "request/request.h"
 #include "task/entry.h"
@@ -7,8 +7,9 @@ zend_fcall_info hearth_handler;
 zend_fcall_info_cache hearth_handler_cache;
 
 /*
- * The handler has a response of its own. What stands in output buffers is not sent beside it, so their callbacks are told that it
- * goes: a compressor, say, would set the fields of the response for what it has compressed.
+ * The handler returned a response of its own. The content of output buffers is not sent beside it, so their
+ * callbacks are told that the content is discarded: a compressor, for example, would otherwise set the header fields
+ * for what it has compressed.
  */
 static void drop_buffers(hearth_request_state *state)
 {
@@ -38,7 +39,7 @@ static void settle(hearth_request_state *state, zval *result)
 	if (EG(exception) && zend_is_unwind_exit(EG(exception))) {
 		zend_clear_exception();
 	}
-	/* A streamed body must not wait for children that feed it; they are waited for afterwards. */
+	/* A streamed body must not wait for the children that feed it; they are awaited afterwards. */
 	if (state->tasks > 1 && !EG(exception) && !hearth_response_is_stream(result)) {
 		hearth_on_join_children(false);
 	}
@@ -72,7 +73,10 @@ static void end_stream(hearth_request_state *state)
 	}
 }
 
-/* A loop's callback has ended: answer with what it echoed, or threw, and let that go out before the script goes on. */
+/*
+ * Answers when a FrankenPHP loop's callback has ended: sends what it echoed, or the error that it threw,
+ * before the script goes on.
+ */
 void hearth_request_answer(hearth_request_state *state)
 {
 	zval nothing;
@@ -91,8 +95,8 @@ void hearth_request_answer(hearth_request_state *state)
 }
 
 /*
- * After a fatal error the client gets what was echoed, as under php-fpm: error pages come from shutdown functions. Where nothing
- * was, it gets the page of an exception.
+ * After a fatal error the client gets what was echoed, as under php-fpm: error pages come from shutdown functions. If
+ * nothing was echoed, it gets the same page as for an exception.
  */
 void hearth_request_answer_broken(hearth_request_state *state)
 {
@@ -119,7 +123,7 @@ void hearth_request_answer_broken(hearth_request_state *state)
 	}
 }
 
-/* The response is complete, the code goes on. */
+/* Completes the response; the code goes on. */
 bool hearth_request_finish(hearth_request_state *state)
 {
 	if (state->output.finished) {
@@ -136,7 +140,7 @@ bool hearth_request_finish(hearth_request_state *state)
 	return true;
 }
 
-/* A loop whose script has ended: a request that came too late for it. Its worker is about to be replaced. */
+/* Answers 503 to a request that arrives after a FrankenPHP loop's script has ended. Its worker is about to be replaced. */
 static bool is_too_late(hearth_request_state *state)
 {
 	static const char retry_after[] = "Retry-After: 1", last[] = "Connection: close";
@@ -182,7 +186,7 @@ void hearth_request_run(hearth_task *task)
 	php_output_deactivate();
 }
 
-/* A string that a response kept: its bytes were sent. */
+/* Releases a string that a response retained: its bytes were sent. */
 void hearth_release(void *retained)
 {
 	zend_string_release((zend_string *) retained);

@@ -44,7 +44,7 @@ static bool response_sets(zend_array *set, hearth_str name)
 	return false;
 }
 
-/* False if the line is no header. */
+/* Returns false if the line is no header. */
 static bool split(const sapi_header_struct *header, hearth_str *name, hearth_str *value)
 {
 	const char *colon = memchr(header->header, ':', header->header_len);
@@ -77,7 +77,7 @@ void hearth_headers_add_sapi(hearth_header_list *headers, zend_array *response)
 
 /* ---- for PHP code ---- */
 
-/* As clients write them: Accept-Language. */
+/* Returns the name in the usual spelling of clients, such as Accept-Language. */
 static zend_string *proper_name(hearth_str name)
 {
 	zend_string *proper = zend_string_init(name.ptr, name.len, 0);
@@ -119,7 +119,7 @@ static void add_received(zval *array, hearth_str name, hearth_str value)
 	zend_string_release(key);
 }
 
-/* array getallheaders(), array apache_request_headers(): what the client sent. */
+/* array getallheaders(), array apache_request_headers(): the headers that the client sent. */
 ZEND_FUNCTION(Hearth_getallheaders)
 {
 	hearth_header stack[64], *headers = stack;
@@ -145,7 +145,7 @@ ZEND_FUNCTION(Hearth_getallheaders)
 	}
 }
 
-/* array apache_response_headers(): what header() and setcookie() set so far. */
+/* array apache_response_headers(): the headers that header() and setcookie() have set so far. */
 ZEND_FUNCTION(Hearth_apache_response_headers)
 {
 	zend_llist_position position;

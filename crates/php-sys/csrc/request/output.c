@@ -1,8 +1,8 @@
-/* What PHP prints, on its way to the client. */
+/* The output of PHP on its way to the client. */
 #include "request/headers.h"
 #include "request/output.h"
 
-/* So that header() works after echo, and a page of usual size leaves with its length known. */
+/* Bytes kept before the head leaves: header() works after echo, and a page of usual size gets a Content-Length. */
 #define MOST_KEPT (64 * 1024)
 
 bool hearth_output_keep(hearth_output *output, const char *text, size_t length)
@@ -69,7 +69,10 @@ static bool is_typed(const hearth_header_list *headers)
 	return false;
 }
 
-/* The type that default_mimetype and default_charset make, unless it is the usual one, which needs not be said; to be freed. */
+/*
+ * Adds the type that default_mimetype and default_charset specify, unless it is the default, which Rust sets; returns
+ * the string, to be freed.
+ */
 static char *add_default_type(hearth_header_list *headers)
 {
 	const char *mimetype = SG(default_mimetype), *charset = SG(default_charset);

@@ -1,4 +1,4 @@
-/* The class Hearth\Request: a view of the request that reads nothing before it is asked for. */
+/* The class Hearth\Request: a view of the request that reads each part only when it is asked for. */
 #include "engine/engine.h"
 #include "request/request.h"
 #include "request/request_arginfo.h"
@@ -15,7 +15,7 @@ static request_object *self_of(zend_object *object)
 	return (request_object *) ((char *) object - XtOffsetOf(request_object, std));
 }
 
-/* Its properties are still to be set. Zeros are undefined values. */
+/* Allocates an object without setting its properties. Zeros are undefined values. */
 static zend_object *allocate(zend_class_entry *ce)
 {
 	return hearth_object_new(ce, &handlers, sizeof(request_object));
@@ -55,7 +55,7 @@ static zend_object *duplicate(zend_object *object)
 	return &to->std;
 }
 
-/* What most requests say is made once. */
+/* Common methods and protocols, as interned strings. */
 enum { COMMON_GET, COMMON_POST, COMMON_HEAD, COMMON_HTTP_1_1, COMMON_HTTP_1_0, COMMON_COUNT };
 static zend_string *common[COMMON_COUNT];
 static const char *const common_text[COMMON_COUNT] = {"GET", "POST", "HEAD", "HTTP/1.1", "HTTP/1.0"};
@@ -88,8 +88,9 @@ static void set_slot(zend_object *object, int slot, hearth_str value)
 }
 
 /*
- * The object of the request that runs. Until that ends it uses the reference of the request's state. It leads to nothing
- * but strings, so no cycle goes through it, and the collector need not look at it each time a handler returns.
+ * Returns the object of the running request. Until the request ends, the object uses the reference of the
+ * request's state. It only refers to strings, so it is part of no cycle, and the garbage collector need not look
+ * at it each time a handler returns.
  */
 zend_object *hearth_request_object_new(void *request)
 {
@@ -115,7 +116,7 @@ zend_object *hearth_request_object_new(void *request)
 	return object;
 }
 
-/* The request has ended: code that still holds the object needs a reference of its own. */
+/* Called when the request has ended: an object that code still holds needs a reference of its own. */
 void hearth_request_object_end(zend_object *object)
 {
 	request_object *self = self_of(object);
@@ -133,7 +134,7 @@ static hearth_str str_of(zend_string *string)
 	return (hearth_str){ZSTR_VAL(string), ZSTR_LEN(string)};
 }
 
-/* One value of an array, all of it without a name, or the default. */
+/* Returns one value of an array; without a name the whole array; or the default. */
 static void return_value_of(zval *array, zend_string *name, zval *fallback, zval *return_value)
 {
 	zval *value;

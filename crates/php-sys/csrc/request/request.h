@@ -19,7 +19,10 @@ void hearth_request_run(hearth_task *task);
 void hearth_request_answer(hearth_request_state *state);
 /* The same after a fatal error. */
 void hearth_request_answer_broken(hearth_request_state *state);
-/* request/error_page.c: for a developer. The second is NULL where errors are not shown, or the app has a page of its own. */
+/*
+ * request/error_page.c: for a developer. hearth_fatal_page returns NULL where errors are not shown, or
+ * the app has its own page.
+ */
 zend_string *hearth_exception_page(hearth_request_state *state, zend_object *exception);
 zend_string *hearth_fatal_page(hearth_request_state *state);
 bool hearth_request_finish(hearth_request_state *state);
@@ -29,27 +32,27 @@ void hearth_set_server_variable(zval *server, const char *name, const char *valu
 void hearth_request_end(hearth_task *task);
 void hearth_run_shutdown_functions(void);
 void hearth_shutdown_functions_ready(void);
-/* What `defer()` was given. */
+/* Runs the functions that defer() was given. */
 void hearth_run_deferred(hearth_request_state *state);
-/* request/response.c: as the handler ended. `value`: what it returned; null is what it echoed. */
+/* request/response.c: responds for the way the handler ended. `value`: what it returned; null stands for what it echoed. */
 void hearth_respond_value(hearth_request_state *state, zval *value);
 void hearth_respond_echoed(hearth_request_state *state);
 void hearth_respond_exception(hearth_request_state *state);
-/* Does the handler's result go out in pieces? */
+/* Whether the handler's result is sent in pieces. */
 bool hearth_response_is_stream(const zval *result);
 /* request/echo.c */
 void hearth_run_header_callback(void);
 void hearth_send_head(hearth_request_state *state, hearth_response *response, zend_array *own);
-/* How much of a text of this number of bytes the log shows: there need be no end behind them. */
+/* How many of a text's `length` bytes the log shows: the text need not end with a NUL. */
 #define HEARTH_SHOWN(length) ((int) MIN(length, 80))
 size_t hearth_echo(const char *text, size_t length);
-/* What the engine does with its own buffers when memory is exhausted. */
+/* Drops the kept output, as the engine drops its own buffers when memory is exhausted. */
 void hearth_discard_echoed(void);
 void hearth_flush(void *context);
 void hearth_let_send(void);
 zend_object *hearth_request_object_new(void *request);
 void hearth_request_object_end(zend_object *object);
-/* Throws if it does not, in this task: only then there is a body. */
+/* Throws unless the request is the running task's: only then its body can be read. */
 bool hearth_request_is_running(void *request);
 void hearth_parse_cookies(hearth_str line, zval *result);
 void hearth_register_request(void);
@@ -57,16 +60,16 @@ void hearth_register_request(void);
 bool hearth_body_lock(hearth_request_state *state);
 void hearth_body_unlock(hearth_request_state *state);
 void hearth_body_mend(void);
-/* What hearth_on_body_read() returned last, not above 0: throw where that is not the end of the body. */
+/* Takes the last result of hearth_on_body_read(), which is not above 0: throws unless it is the end of the body. */
 void hearth_body_read_ended(void *request, ptrdiff_t n);
-/* Throws if a part of the body was read that is all there will be. */
+/* Throws if only a part of the body could be read, and no more will come. */
 bool hearth_body_is_broken(hearth_request_state *state);
 /* request/env.c */
 void hearth_env_seal(void);
 void hearth_env_clear(void);
 void hearth_env_save(hearth_request_state *state);
 void hearth_env_load(const hearth_request_state *state);
-/* request/session.c: is a session open, and what became of the one that session_start() has just opened. */
+/* request/session.c: whether a session is open, and the check of the session that session_start() has just opened. */
 bool hearth_session_is_open(void);
 void hearth_session_begun(void);
 size_t hearth_read_post(char *buffer, size_t length);
@@ -75,7 +78,7 @@ bool hearth_form_is_readable(hearth_request_state *state, bool wanted);
 bool hearth_form_prepare(hearth_request_state *state);
 void hearth_form_parsed(hearth_request_state *state);
 int hearth_user_ini_activate(void);
-/* The tasks that wait until another has read the body of this request. */
+/* Wakes the tasks that wait until another task has read the body of this request. */
 void hearth_task_unpark_readers(const hearth_request_state *request);
 
 #endif

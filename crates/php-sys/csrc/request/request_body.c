@@ -6,7 +6,7 @@ static void *request_of(zval *object)
 	return ((hearth_request_object *) ((char *) Z_OBJ_P(object) - XtOffsetOf(hearth_request_object, std)))->request;
 }
 
-/* The body and what is parsed from it belong to the request while it runs. */
+/* Only the running request has its body and what is parsed from it. */
 bool hearth_request_is_running(void *request)
 {
 	hearth_request_state *state = hearth_current_request();
@@ -19,12 +19,15 @@ bool hearth_request_is_running(void *request)
 	return false;
 }
 
-/* php://input keeps what it has read in a temporary file. Where that cannot be written it ends early, with no more than a warning. */
+/*
+ * php://input keeps what it has read in a temporary file. If the file cannot be written, php://input ends
+ * early, with only a warning.
+ */
 static void refuse_part_of_body(hearth_request_state *state)
 {
 	static const char text[] = "The body of the request cannot be stored whole: PHP's directory for temporary files cannot be written to or is full";
 
-	/* A later read of php://input asks for the body again, and is told. */
+	/* A later read of php://input asks for the body again, and gets the error. */
 	state->body_broken = true;
 	SG(read_post_bytes) = INT64_MIN / 2;
 	hearth_throw(HEARTH_THROW_ERROR, (hearth_str){text, sizeof text - 1});

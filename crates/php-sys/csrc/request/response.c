@@ -1,13 +1,13 @@
-/* From the handler's return value to one response. */
+/* Makes one response from the handler's return value. */
 #include "engine/engine.h"
 #include "request/request.h"
 
 zend_class_entry *hearth_response_ce;
 
-/* Slots of Hearth\Response, as php/src declares them. */
+/* Property slots of Hearth\Response, as php/src declares them. */
 enum { RESPONSE_STATUS, RESPONSE_HEADERS, RESPONSE_BODY, RESPONSE_FILE };
 
-/* It may echo, and change the status, the headers and even the response: what is sent is looked at afterwards. */
+/* The callback may echo, and change the status, the headers and even the response: what is sent is read afterwards. */
 static void run_header_callback(const hearth_request_state *state)
 {
 	if (!state->responded) {
@@ -20,11 +20,11 @@ static bool has_after_work(hearth_request_state *state)
 	return state->deferred != NULL || state->continues;
 }
 
-/* What was flushed may have gone through output callbacks that go on, such as a compressor: then the rest goes there too. */
+/* Flushed output may have gone through output callbacks that go on, such as a compressor: then the rest goes there too. */
 static bool send_piece(hearth_request_state *state, zend_string *piece)
 {
 	if (state->output.streaming && php_output_get_level() > 0) {
-		/* A callback may let go of what it is a part of. */
+		/* A callback may release the value that the piece is part of. */
 		zend_string_addref(piece);
 		php_output_write(ZSTR_VAL(piece), ZSTR_LEN(piece));
 		zend_string_release(piece);
@@ -34,7 +34,7 @@ static bool send_piece(hearth_request_state *state, zend_string *piece)
 	return ZSTR_LEN(piece) == 0 || hearth_on_write(state->request, (hearth_str){ZSTR_VAL(piece), ZSTR_LEN(piece)});
 }
 
-/* Of a handler that has a response of its own. */
+/* Drops what was echoed beside a response that the handler returned. */
 static void lose_echoed(hearth_request_state *state)
 {
 	if (!state->output.streaming && state->output.kept.s) {
@@ -61,8 +61,9 @@ static bool is_html(zend_array *headers)
 }
 
 /*
- * Comes what was echoed before the response, as under php-fpm? Frameworks' handlers return one always, whatever a dump() or a template has
- * printed. Of a handler written for Hearth it is a slip, but for a developer, who sees warnings there.
+ * Whether what was echoed is sent before the response, as under php-fpm. Handlers of frameworks always return a response,
+ * whatever a dump() or a template has printed. In a handler written for Hearth it is a mistake, but shown to a developer,
+ * who sees warnings there.
  */
 static bool shows_echoed(zend_array *headers)
 {
@@ -115,7 +116,7 @@ void hearth_respond_echoed(hearth_request_state *state)
 	smart_str_free(&state->output.kept);
 }
 
-/* False: no more is to be sent. An object's own code may take it out of where it stands. */
+/* Sends one piece; false: no more is to be sent. Code of the object may remove the object from its container. */
 static bool send_value(hearth_request_state *state, zval *piece)
 {
 	zend_string *text;
@@ -146,7 +147,7 @@ static void stream_array(hearth_request_state *state, zval *pieces)
 	zval_ptr_dtor(&own);
 }
 
-/* Each piece of an iterable goes out as it comes; the task waits while the client is slow. */
+/* Sends each piece of an iterable as it comes; the task waits while the client is slow. */
 static void stream_pieces(hearth_request_state *state, zval *pieces)
 {
 	zend_object_iterator *iterator;
@@ -216,12 +217,14 @@ static zend_string *exception_page(hearth_request_state *state)
 	return page;
 }
 
-/* An uncaught exception: to the user's exception handler if there is one, else to the log and the client as a 500. */
+/*
+ * Passes an uncaught exception to the user's exception handler if there is one, else to the log, and to the client as a 500.
+ */
 void hearth_respond_exception(hearth_request_state *state)
 {
 	zend_string *page;
 
-	/* In a loop that handler is for the script, not for a request; so it is with FrankenPHP. */
+	/* In a FrankenPHP loop that handler belongs to the script, not to a request, as with FrankenPHP. */
 	if (Z_TYPE(EG(user_exception_handler)) != IS_UNDEF && !state->continues) {
 		zend_user_exception_handler();
 		if (!EG(exception)) {

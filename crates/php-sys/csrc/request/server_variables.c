@@ -1,20 +1,22 @@
-/* What $_SERVER says: the environment and what boot made of it, the request, the script. */
+/* The content of $_SERVER: the environment and what boot made of it, the request, the script. */
 #include "mode/mode.h"
 #include "request/headers.h"
 #include "request/request.h"
 #include "task/entry.h"
 
-/* $_SERVER as it was at the end of boot: the environment, and what the entry script (dotenv, say) put there. */
+/*
+ * $_SERVER as it was at the end of boot: the environment, and the entries that the entry script (dotenv, for example) added.
+ */
 static zval boot_server;
 static bool sealed;
-/* What the process was started with, as $_SERVER has it. */
+/* The environment of the process, as $_SERVER has it. */
 static HashTable *environment;
 
 extern char **environ;
 
 /*
- * A variable of the environment must not pass for what the client, or the server for it, said. What the server sets for
- * each request it sets over the environment's.
+ * Whether the environment's variable is left out, because it could be mistaken for one from the client, or from the server
+ * for the client. What the server sets for each request overwrites the environment's variable.
  */
 static bool is_of_request(const char *name, size_t length)
 {
@@ -34,7 +36,10 @@ static bool is_of_request(const char *name, size_t length)
 	return false;
 }
 
-/* At the start of the engine: its strings are interned for the life of the process, so that a copy of it counts nothing. */
+/*
+ * Called at the start of the engine: the strings are interned for the life of the process, so that a
+ * copy counts no references.
+ */
 void hearth_server_environment_keep(void)
 {
 	environment = pemalloc(sizeof *environment, 1);
@@ -61,7 +66,9 @@ bool hearth_server_is_environment(const char *name, size_t length, zval *value)
 	return known && Z_TYPE_P(value) == IS_STRING && Z_STR_P(value) == Z_STR_P(known);
 }
 
-/* Through the input filter, as in every other SAPI: filter_input(INPUT_SERVER) knows what came by there. */
+/*
+ * Sets a variable through the input filter, as in every other SAPI: filter_input(INPUT_SERVER) knows what passed the filter.
+ */
 static void set_variable(zval *server, const char *name, const char *value, size_t len)
 {
 	char *text = (char *) value;
@@ -87,7 +94,7 @@ static void cgi_name(smart_str *out, hearth_str header)
 	smart_str_0(out);
 }
 
-/* httpoxy: a client must not be able to set HTTP_PROXY. */
+/* Leaves out `Proxy` (httpoxy): a client must not be able to set HTTP_PROXY. */
 static bool is_told(hearth_str name)
 {
 	return !(name.len == 5 && strncasecmp(name.ptr, "proxy", 5) == 0) && hearth_header_is_plain(name);
@@ -98,7 +105,7 @@ static bool is_same(hearth_str a, hearth_str b)
 	return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
 }
 
-/* A header that came more than once is joined, as every CGI server does; it is set where it came first. */
+/* Joins a header that came more than once, as every CGI server does, and sets it at its first position. */
 static void register_header(const hearth_header *headers, size_t count, size_t i, zval *server)
 {
 	smart_str name = {0}, joined = {0};
@@ -187,10 +194,10 @@ static void set_joined(zval *server, const char *name, hearth_str a, hearth_str 
 	zend_string_release(joined);
 }
 
-/* WordPress and others ask it whether addresses are rewritten, and know nginx, whose rules are ours. */
+/* WordPress and others check this for whether addresses are rewritten, and know nginx, whose rewrite rules are ours. */
 static const char software[] = "Hearth (as nginx)";
 
-/* What a path has behind the name of the loop's script. */
+/* Sets the variables of a FrankenPHP loop: the part of the path behind the name of the script is PATH_INFO. */
 static void register_loop_path(zval *server, hearth_str path)
 {
 	const char *name = strrchr(hearth_entry_path, '/');
@@ -204,7 +211,10 @@ static void register_loop_path(zval *server, hearth_str path)
 	set_joined(server, "PHP_SELF", script, rest);
 }
 
-/* A resident app has no script per path: the whole path is its own. In classic mode as php-fpm behind nginx has it. */
+/*
+ * A resident app has no script per path: the whole path is PATH_INFO. In classic mode the variables are those
+ * of php-fpm behind nginx.
+ */
 static void register_script(zval *server, hearth_str path)
 {
 	const hearth_script *script = hearth_classic_script();
@@ -230,7 +240,7 @@ static void register_script(zval *server, hearth_str path)
 	set_str(server, "REDIRECT_STATUS", (hearth_str){"200", 3});
 }
 
-/* Our sapi_module.register_server_variables. */
+/* The register_server_variables of our sapi_module. */
 void hearth_register_server_variables(zval *server)
 {
 	void *request = SG(server_context);
@@ -275,7 +285,7 @@ void hearth_register_server_variables(zval *server)
 	register_headers(request, server);
 }
 
-/* Boot is over, and this is $_SERVER as it left it. */
+/* Called at the end of boot, with $_SERVER as boot left it. */
 void hearth_server_variables_seal(zval *server)
 {
 	if (server && Z_TYPE_P(server) == IS_ARRAY) {

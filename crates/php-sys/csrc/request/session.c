@@ -1,7 +1,7 @@
 /*
- * A session whose lock did not come. PHP asks for the lock of the session's file and goes on if it does not get it: nothing but a
- * signal ends that wait under php-fpm. Here a time limit and a cancellation do, and a request that catches them would write what
- * another has locked.
+ * A session whose lock was not obtained. PHP asks for the lock of the session's file and goes on without it if the wait
+ * fails: under php-fpm only a signal ends that wait. Here a time limit and a cancellation do, and a request that catches
+ * them would write a session that another request has locked.
  */
 #include "engine/engine.h"
 #include "request/request.h"
@@ -13,7 +13,7 @@ bool hearth_session_is_open(void)
 	return &ps_globals && ps_globals.session_status == php_session_active;
 }
 
-/* What was read without the lock. */
+/* Empties $_SESSION, which was read without the lock. */
 static void empty_variable(void)
 {
 	zval *variables = &ps_globals.http_session_vars;

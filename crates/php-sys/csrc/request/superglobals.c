@@ -1,6 +1,6 @@
 /*
- * $_GET, $_POST, $_COOKIE, $_SERVER, $_FILES, $_REQUEST and $_SESSION of a request, made by PHP's own parsers when they are first
- * touched; request/first_use.c notices when that is.
+ * $_GET, $_POST, $_COOKIE, $_SERVER, $_FILES, $_REQUEST and $_SESSION of a request, made by PHP's own parsers at their first
+ * use, which request/first_use.c notices.
  */
 #include "mode/mode.h"
 #include "request/request.h"
@@ -25,8 +25,8 @@ static void put(int i, zval *value)
 }
 
 /*
- * C code asks zend_is_auto_global() for what is not an array, and then reads it as one. Undefined, it is made for a request
- * (see on_auto_global); where there is no request, the array that it points to is empty.
+ * C code calls zend_is_auto_global() for a superglobal that is not an array, and then reads it as one. An undefined one is
+ * made for a request (see on_auto_global); outside of requests, the array that it points to is empty.
  */
 static void undefine_tracked(void)
 {
@@ -60,7 +60,7 @@ void hearth_superglobals_clear(void)
 	live_state = NULL;
 }
 
-/* Take the values out without touching their reference counts. */
+/* Moves the values out without touching their reference counts. */
 void hearth_superglobals_save(hearth_request_state *state)
 {
 	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
@@ -134,7 +134,7 @@ static void copy_strings(void *request)
 	}
 }
 
-/* Fill request_info (Request::form() and php://input need it too). */
+/* Fills request_info, which Request::form() and php://input need too. */
 void hearth_request_info_need(void)
 {
 	if (SG(server_context)) {
@@ -142,7 +142,7 @@ void hearth_request_info_need(void)
 	}
 }
 
-/* What php_hash_environment() calls, which would also begin $_ENV anew. */
+/* The functions that php_hash_environment() calls; it would also begin $_ENV anew. */
 static bool (*makers[HEARTH_SUPERGLOBALS])(zend_string *name);
 
 static void make(int i)
@@ -157,8 +157,8 @@ static void forget_tracked(int i)
 }
 
 /*
- * The engine parses a form only before the head is sent; here that may come after. SG(headers_sent) is all tasks' of the
- * request, and this one may wait for the body.
+ * The engine parses a form only before the head is sent; here that may come after. SG(headers_sent) is shared by all tasks
+ * of the request, and this task may wait for the body.
  */
 static void make_post(bool with_body)
 {
@@ -174,7 +174,7 @@ static void make_post(bool with_body)
 	put(POST, post);
 }
 
-/* All that is in the head; what is in the body is empty for now. */
+/* Makes what the head contains; what the body contains is empty for now. */
 static void make_head(hearth_request_state *state)
 {
 	live_state = state;
@@ -188,11 +188,11 @@ static void make_head(hearth_request_state *state)
 	forget_tracked(TRACK_VARS_FILES);
 	make(FILES);
 	make(REQUEST);
-	/* Not before: the handler of a warning about all this may name them, too. */
+	/* Set only now: the handler of a warning about all this may name superglobals, too. */
 	state->body_due = hearth_form_is_due();
 }
 
-/* What is in the body. Waits for it. */
+/* Makes what the body contains. Waits for it. */
 static void make_form(hearth_request_state *state)
 {
 	hearth_upload_progress_begin(state);
@@ -209,7 +209,7 @@ static void need_form(hearth_request_state *state, bool form)
 			|| !hearth_body_lock(state)) {
 		return;
 	}
-	/* Meanwhile another task may have parsed it, or failed to. */
+	/* Meanwhile another task may have parsed the body, or failed to. */
 	if (state->body_due && hearth_form_is_readable(state, form) && hearth_form_prepare(state)) {
 		make_form(state);
 		hearth_form_parsed(state);
@@ -218,8 +218,8 @@ static void need_form(hearth_request_state *state, bool form)
 }
 
 /*
- * Where the task must not be left, such as in an autoloader, a body that has not come yet is left out, to be read at the
- * next use; or refused with an exception if `form`, what is in it, is asked for.
+ * Makes the superglobals. Where the task must not be left, such as in an autoloader, a body that has not arrived yet is left
+ * out and read at the next use; or refused with an exception if `form`, the content of the body, is asked for.
  */
 void hearth_superglobals_need(bool form)
 {
@@ -246,7 +246,7 @@ void hearth_superglobals_need(bool form)
 
 static bool sealed;
 
-/* C code that reads a superglobal asks for it first, and so does the compiler. Always armed once the app is booted. */
+/* C code that reads a superglobal calls this first, and so does the compiler. Always armed once the app is booted. */
 static bool on_auto_global(zend_string *name)
 {
 	for (int i = 0; i < SESSION && !sealed; i++) {
@@ -267,7 +267,7 @@ void hearth_superglobals_hook(void)
 		zend_auto_global *global;
 
 		names[i] = zend_string_init_interned(name_list[i], strlen(name_list[i]), 1);
-		/* opcache's interned strings come without. */
+		/* The strings that opcache interns have no hash yet. */
 		zend_string_hash_val(names[i]);
 		global = zend_hash_find_ptr(CG(auto_globals), names[i]);
 		if (i != SESSION && global) {

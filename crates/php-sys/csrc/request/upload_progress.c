@@ -1,13 +1,13 @@
 /*
  * session.upload_progress: while an upload is parsed, its progress is written to the session that the client names. The
- * extension does that before the script begins, and only there: it asks whether the modules have been told of the request.
+ * extension does so only before the script begins: it checks whether the modules have been activated for the request.
  */
 #include "engine/engine.h"
 #include "request/request.h"
 
 static zend_result (*record)(unsigned int event, void *data, void **extra);
 
-/* Where the parser ends early, an exception is under way; with that, serialize() would write an empty session. */
+/* If the parser ends early, an exception is pending; with it, serialize() would write an empty session. */
 static zend_result record_in_peace(unsigned int event, void *data, void **extra)
 {
 	hearth_pending pending;
@@ -42,7 +42,7 @@ void hearth_upload_progress_hook(void)
 	}
 }
 
-/* Before an upload is parsed: a session that is the script's already is left alone. */
+/* Called before an upload is parsed: a session that the script has already opened is left alone. */
 void hearth_upload_progress_begin(hearth_request_state *state)
 {
 	state->records_progress = !hearth_session_in_use();

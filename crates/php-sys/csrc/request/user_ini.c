@@ -1,21 +1,21 @@
 /*
  * Settings per directory and per host, as under php-fpm: .user.ini in the script's directory and those above it up to
- * the document root, and the sections [PATH=…] and [HOST=…] of php.ini. They hold for one request.
+ * the document root, and the sections [PATH=…] and [HOST=…] of php.ini. They apply to one request.
  *
- * The files are read again after user_ini.cache_ttl seconds; until then what they say is kept in each worker. What may
- * be set only for the whole server (disable_functions, opcache.…) is refused there, by the engine; a warning says so.
+ * The files are read again after user_ini.cache_ttl seconds; until then each worker keeps their settings. The engine refuses
+ * settings there that may only be set for the whole server (disable_functions, opcache.…); a warning reports that.
  */
 #include "engine/engine.h"
 #include "mode/mode.h"
 #include "request/request.h"
 
-/* What holds in one directory. */
+/* The settings of one directory. */
 typedef struct {
 	time_t read_at;
-	HashTable settings;      /* name => value; sections and lists are arrays, and no setting */
+	HashTable settings;      /* name => value; sections and lists are arrays, and ignored */
 } hearth_directory;
 
-/* Path of a directory, with its slash => hearth_directory. As many as there are directories with scripts. */
+/* Path of a directory, with its slash => hearth_directory. One for each directory with scripts. */
 static HashTable directories;
 static bool initialised;
 
@@ -65,7 +65,7 @@ static void warn_of_refused(const char *path, HashTable *settings)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* From the document root down, so that what is nearer to the script wins. `path` ends with a slash. */
+/* Reads from the document root down, so that the file nearest to the script wins. `path` ends with a slash. */
 static void read_files(hearth_directory *directory, char *path, size_t root)
 {
 	char *slash = path + root;
@@ -136,7 +136,7 @@ int hearth_user_ini_activate(void)
 	root = script->document_root.len;
 	root -= root && script->document_root.ptr[root - 1] == '/';
 	if (root >= length || memcmp(path, script->document_root.ptr, root) != 0 || path[root] != '/') {
-		/* Not below the root: its own directory only. */
+		/* Outside of the document root: its own directory only. */
 		root = length - 1;
 	}
 	directory = directory_of(path, length);

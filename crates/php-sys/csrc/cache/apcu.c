@@ -1,6 +1,7 @@
 /*
- * The functions of APCu on this cache, for code that knows no other: where `hearth.apcu` is on and APCu is not loaded. Its entries
- * are those of the namespace `apcu`. What they return, warn and refuse is as APCu 5.1 does it; tests/it/apcu.rs holds both side by side.
+ * The functions of APCu on Hearth's cache, for code that knows only APCu: where `hearth.apcu` is on and APCu is not
+ * loaded. Their entries are those of the namespace `apcu`. Results, warnings and refusals are as in APCu 5.1;
+ * tests/it/apcu.rs compares both.
  */
 #include "cache/apcu.h"
 #include "cache/apcu_arginfo.h"
@@ -9,7 +10,7 @@
 #include <ext/standard/sha1.h>
 #include <main/php_ini.h>
 
-/* Longer keys, and those that the cache does not know, go by their hash. */
+/* Bytes; longer keys, and keys that the cache refuses, are replaced by their hash. */
 #define LONGEST_KEY 900
 
 static bool is_on;
@@ -48,7 +49,7 @@ static bool fetch(zend_string *name, zval *out)
 	return is_there;
 }
 
-/* Of a value with objects no code is run. */
+/* Runs no code of a value's objects. */
 bool hearth_apcu_has(zend_string *name)
 {
 	zend_string *key = hearth_apcu_key(name);
@@ -103,7 +104,7 @@ ZEND_FUNCTION(hearth_apcu_exists)
 
 /* ---- registration ---- */
 
-/* Libraries ask for these before they use the functions. */
+/* Libraries check these settings before they use the functions. */
 PHP_INI_BEGIN()
 	PHP_INI_ENTRY("apc.enabled", "1", PHP_INI_SYSTEM, NULL)
 	PHP_INI_ENTRY("apc.enable_cli", "1", PHP_INI_SYSTEM, NULL)

@@ -8,11 +8,11 @@
 #define HEARTH_APCU_PREFIX_LENGTH (sizeof HEARTH_APCU_PREFIX - 1)
 
 extern hearth_cache_object hearth_apcu;
-/* As the cache takes it; to be released. */
+/* Returns the key in the form that the cache takes; to be released. */
 zend_string *hearth_apcu_key(zend_string *key);
-/* Is there a value? Of one with objects no code is run. */
+/* Whether there is a value. Runs no code of its objects. */
 bool hearth_apcu_has(zend_string *name);
-/* What APCu warns of. */
+/* Whether APCu refuses the value with a warning. */
 bool hearth_apcu_refuses(zval *value);
 #define HEARTH_APCU_DELETE_MISTAKE "apc_delete() expects a string, array of strings, or APCIterator instance"
 
@@ -20,7 +20,7 @@ bool hearth_apcu_refuses(zval *value);
 void hearth_apcu_fetch_many(HashTable *list, zval *return_value);
 void hearth_apcu_exist_many(HashTable *list, zval *return_value);
 void hearth_apcu_delete_many(HashTable *list, zval *return_value);
-/* What was not stored is in `return_value`. */
+/* Puts the keys of values that were not stored into `return_value`. */
 void hearth_apcu_store_many(HashTable *values, const hearth_cache_terms *terms, int condition, zval *return_value);
 
 #endif

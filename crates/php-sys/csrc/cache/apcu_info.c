@@ -1,4 +1,4 @@
-/* The functions of APCu that tell what there is in the cache. */
+/* The functions of APCu that describe the content of the cache. */
 #include "cache/apcu.h"
 
 static uint64_t figure(const char *name)
@@ -19,13 +19,13 @@ static void add_long(zval *array, const char *name, uint64_t value)
 	add_assoc_long(array, name, (zend_long) value);
 }
 
-/* As APCu has what may be large. */
+/* APCu returns numbers that may be large as floats. */
 static void add_float(zval *array, const char *name, uint64_t value)
 {
 	add_assoc_double(array, name, (double) value);
 }
 
-/* Of times the cache keeps only when a value ends. */
+/* The times are 0: the cache only keeps the time when a value expires. */
 static void add_times(zval *array, const char *access)
 {
 	add_long(array, "mtime", 0);
@@ -137,7 +137,7 @@ ZEND_FUNCTION(hearth_apcu_sma_info)
 	add_assoc_double(return_value, "seg_size", (double) size);
 	add_assoc_double(return_value, "avail_mem", (double) left);
 	if (!limited) {
-		/* Of cells of one size, what is free is one block. */
+		/* The cells have one size, so the free memory is shown as one block. */
 		array_init(&block);
 		add_long(&block, "size", left);
 		add_long(&block, "offset", size - left);

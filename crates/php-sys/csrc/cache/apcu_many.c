@@ -1,14 +1,14 @@
-/* Functions of APCu that are given several keys: the store is asked once for all of them. */
+/* Functions of APCu for several keys: the store is asked once for all keys. */
 #include "cache/apcu.h"
 
-/* What the caller gave, in its order, and those of it that are keys. */
+/* The caller's list, in its order, and the valid keys in it. */
 typedef struct {
 	size_t count;
 	zval *given;
 	hearth_cache_keys keys;
 } given_keys;
 
-/* Error handlers may write to the variables that keys are references to. */
+/* Copies the list: error handlers may write to the variables that its keys are references to. */
 static void given_begin(given_keys *out, HashTable *list, const char *mistake)
 {
 	size_t most = zend_hash_num_elements(list);
@@ -41,7 +41,7 @@ static void given_end(given_keys *keys)
 	hearth_cache_keys_end(&keys->keys);
 }
 
-/* Values, by the keys that there are; or true for each of those. */
+/* Returns the values by those keys that exist; or true for each of them. */
 static void read_all(HashTable *list, const char *mistake, bool only_true, zval *return_value)
 {
 	given_keys keys;
@@ -81,7 +81,7 @@ void hearth_apcu_exist_many(HashTable *list, zval *return_value)
 	read_all(list, "apc_exists() expects a string or array of strings.", true, return_value);
 }
 
-/* Those that there were not. */
+/* Deletes the keys, and returns those that did not exist. */
 void hearth_apcu_delete_many(HashTable *list, zval *return_value)
 {
 	given_keys keys;
@@ -105,7 +105,7 @@ void hearth_apcu_delete_many(HashTable *list, zval *return_value)
 
 /* ---- writing ---- */
 
-/* Names as the caller has them, and values as bytes; what cannot be kept is in neither. */
+/* The caller's names, and the encoded values; a value that cannot be kept is in neither. */
 typedef struct {
 	zend_string **names;
 	hearth_cache_encoded *encoded;
@@ -120,7 +120,7 @@ static void add_failed(zval *failed, zend_string *name)
 	zend_symtable_update(Z_ARRVAL_P(failed), name, &mark);
 }
 
-/* False: it cannot be kept. An exception is under way then if its own code has thrown it. */
+/* False: the value cannot be kept. An exception is pending then if the value's own code has thrown it. */
 static bool encode(zval *value, hearth_cache_encoded *out)
 {
 	if (hearth_apcu_refuses(value)) {
@@ -135,7 +135,7 @@ static bool encode(zval *value, hearth_cache_encoded *out)
 	return false;
 }
 
-/* Up to the first whose own code throws. */
+/* Encodes the values, up to the first whose own code throws. */
 static void encode_all(given_values *out, HashTable *values, zval *failed)
 {
 	zend_string *key;
@@ -173,7 +173,7 @@ static void write_all(given_values *list, const hearth_cache_terms *terms, int c
 	efree(outcomes);
 }
 
-/* What is over before it begins: what is there leaves, or keeps it from being added. */
+/* Writes with a negative ttl: an existing value is deleted, or counts as a failure of add. */
 static void write_over(given_values *list, int condition, zval *failed)
 {
 	size_t count = list->keys.count;
@@ -205,7 +205,7 @@ void hearth_apcu_store_many(HashTable *values, const hearth_cache_terms *terms, 
 	array_init(return_value);
 	hearth_cache_keys_begin(&list.keys, most);
 	encode_all(&list, values, return_value);
-	/* What came before a value that throws is stored, as APCu does it. */
+	/* Values before the one that throws are stored, as in APCu. */
 	zend_exception_save();
 	if (list.keys.count > 0) {
 		terms->ttl < 0 ? write_over(&list, condition, return_value) : write_all(&list, terms, condition, return_value);

@@ -11,7 +11,10 @@ bool hearth_apcu_refuses(zval *value)
 	return true;
 }
 
-/* What the cache refuses by an exception is false here, as a value is that is too large for APCu; what serializing throws goes on. */
+/*
+ * Returns false where the cache throws a ValueError, as APCu does for a value that is too large; an
+ * exception of serializing stays.
+ */
 static bool store(zend_string *name, zval *value, const hearth_cache_terms *terms, int condition)
 {
 	zend_string *key;
@@ -21,7 +24,7 @@ static bool store(zend_string *name, zval *value, const hearth_cache_terms *term
 		return false;
 	}
 	if (terms->ttl < 0 && condition == HEARTH_CACHE_IF_ABSENT) {
-		/* Over before it begins. */
+		/* A negative ttl: nothing is stored. */
 		return !hearth_apcu_has(name);
 	}
 	key = hearth_apcu_key(name);
@@ -62,7 +65,7 @@ static void store_helper(INTERNAL_FUNCTION_PARAMETERS, int condition)
 ZEND_FUNCTION(hearth_apcu_store) { store_helper(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_ALWAYS); }
 ZEND_FUNCTION(hearth_apcu_add) { store_helper(INTERNAL_FUNCTION_PARAM_PASSTHRU, HEARTH_CACHE_IF_ABSENT); }
 
-/* The time that an entry has stays: none for one that has none. */
+/* Returns the microseconds that an entry has left; 0 for an entry without an expiry. */
 static uint64_t time_left(const hearth_cache_found *found)
 {
 	uint64_t now = hearth_on_cache_now();
@@ -73,7 +76,7 @@ static uint64_t time_left(const hearth_cache_found *found)
 	return found->expires > now ? found->expires - now : 1;
 }
 
-/* A sum that is no int goes on at the other end. */
+/* Lets a sum that is out of the range of an int wrap around. */
 static bool wrap(hearth_cache_write *write, int64_t *sum)
 {
 	int64_t by = write->number;
@@ -124,7 +127,7 @@ static void step(INTERNAL_FUNCTION_PARAMETERS, bool down)
 		write = hearth_cache_write_of(&full, &terms);
 		write.ttl = (uint64_t) MAX(terms.ttl, 0);
 		write.number = down ? (int64_t) (0 - (uint64_t) by) : by;
-		/* Where it would be over before it begins there is nothing to add to. */
+		/* With a negative ttl a new entry would not be kept, so only an existing one is added to. */
 		done = (terms.ttl >= 0 || hearth_apcu_has(name)) && add_to(&write, &sum);
 		hearth_cache_terms_free(&terms);
 	}
@@ -203,7 +206,7 @@ static bool delete(zend_string *name)
 	return done;
 }
 
-/* NULL where none was made yet. */
+/* Returns NULL if the class was not loaded yet. */
 static zend_class_entry *iterator_class(void)
 {
 	return zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("apcuiterator"));

@@ -1,10 +1,10 @@
-/* What the methods of Hearth\Cache have in common: keys, tags, times, reading. */
+/* Common parts of the methods of Hearth\Cache: keys, tags, times, reading. */
 #include "cache/cache.h"
 #include "task/no_suspend.h"
 
 bool hearth_cache_done(int outcome, size_t size)
 {
-	/* It may have waited for the second tier, and been ended there. */
+	/* The operation may have waited for the second tier, and been cancelled there. */
 	hearth_bail_out_if_doomed();
 	if (UNEXPECTED(EG(exception)) && outcome != HEARTH_CACHE_YES) {
 		return false;
@@ -38,7 +38,7 @@ bool hearth_cache_done(int outcome, size_t size)
 	return outcome == HEARTH_CACHE_YES;
 }
 
-/* NUL stands between namespaces and keys. */
+/* NUL separates namespaces and keys. */
 static bool check_name(zend_string *name, size_t more, uint32_t argument)
 {
 	if (ZSTR_LEN(name) == 0) {
@@ -80,7 +80,7 @@ bool hearth_cache_time(double seconds, bool none, uint32_t argument, int64_t *ou
 	} else if (seconds <= 0) {
 		*out = -1;
 	} else {
-		/* A hundred years are ever. */
+		/* More than 3e9 seconds, about a hundred years, is stored as no expiry. */
 		*out = seconds > 3e9 ? 0 : MAX(1, (int64_t) (seconds * 1e6));
 	}
 	return true;
@@ -98,7 +98,7 @@ static bool add_tag(hearth_cache_tags *tags, size_t *starts, const char *text, s
 	return true;
 }
 
-/* Each namespace that it is in is a tag of an entry: what stands before the end of its part of the prefix. */
+/* An entry gets a tag for each namespace that it is in: the prefix up to the end of that namespace's part. */
 static bool add_namespaces(const hearth_cache_object *self, hearth_cache_tags *tags, size_t *starts, uint32_t argument)
 {
 	const char *start = self->prefix ? ZSTR_VAL(self->prefix) : NULL, *end = start;

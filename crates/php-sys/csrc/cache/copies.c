@@ -1,11 +1,11 @@
 /*
- * Values of the cache as this process has decoded them. A copy is used again for as long as the store says that its stamp is
- * the entry's; then a get is a look into a table, whatever the size of the value.
+ * Decoded values of the cache, kept by this process. A copy is used again for as long as its stamp is the entry's in the
+ * store; then a get is a look into a table, whatever the size of the value.
  *
  * No request can change what the next one gets: strings and arrays are copied by the engine before they are written to, and
- * values with objects are not kept. In a resident worker and in `hearth run` a copy is memory of the engine, with one owner more
- * than the code that uses it. In classic mode, where the engine's memory ends with the request, it is memory of the process,
- * marked as nothing that code may change, like opcache's arrays; what is replaced is freed between two requests.
+ * values with objects are not kept. In a resident worker and in `hearth run` a copy is memory of the engine, with one owner
+ * more than the code that uses it. In classic mode, where the engine's memory ends with the request, a copy is memory of the
+ * process, marked immutable, like opcache's arrays; replaced copies are freed between two requests.
  */
 #include "cache/cache.h"
 #include "mode/mode.h"
@@ -16,8 +16,8 @@ typedef struct hearth_copy {
 	size_t size;
 	struct hearth_copy *older, *newer;
 	zend_string *key;
-	size_t start;                    /* where in it the key begins that its namespace has: a NUL byte is before */
-	bool used;                       /* since it was last considered for removal */
+	size_t start;                    /* offset of the key's part behind the namespace; a NUL byte is before it */
+	bool used;                       /* used since it was last considered for removal */
 	size_t count;
 	hearth_cache_mark marks[];
 } hearth_copy;
@@ -57,7 +57,7 @@ static void link_newest(hearth_copy *copy)
 	newest = copy;
 }
 
-/* The code that runs may still have what is shared in its hands. */
+/* In classic mode the running code may still use the shared value. */
 static void remove_copy(hearth_copy *copy)
 {
 	unlink_copy(copy);
@@ -111,7 +111,7 @@ static hearth_copy *find_full(const hearth_cache_object *self, zend_string *key)
 	return zend_hash_str_find_ptr(&copies, full.buffer, prefix + ZSTR_LEN(key));
 }
 
-/* A key that reaches into a namespace is refused by the read that follows. */
+/* A key that contains a namespace's separator is not found here, and refused by the read that follows. */
 static hearth_copy *find(const hearth_cache_object *self, zend_string *key)
 {
 	hearth_copy *copy;
@@ -191,7 +191,7 @@ static void keep(hearth_str key, const hearth_cache_found *found, zval *value, s
 	link_newest(copy);
 }
 
-/* Memory of the process that no copy has: the code that runs has it, up to the end of the request. */
+/* Queues memory of the process that belongs to no copy: the running code uses it up to the end of the request. */
 static void throw_away_later(zval *value, size_t size)
 {
 	hearth_copy *copy = pecalloc(1, sizeof *copy, 1);
@@ -203,8 +203,9 @@ static void throw_away_later(zval *value, size_t size)
 }
 
 /*
- * What was read, decoded; false where the bytes are no value. Values up to a quarter of what may be kept are kept: a large one must
- * not push out all others. How large it is once it is decoded shows only then; it may be sixteen times its bytes.
+ * Decodes the value that was read; false where the bytes are no value. Values up to a quarter of the limit are kept:
+ * a large value must not push out all others. The size is only known once the value is decoded; it may be sixteen
+ * times that of the bytes.
  */
 bool hearth_cache_copy_make(hearth_str key, const hearth_cache_found *found, zval *out)
 {

@@ -1,7 +1,7 @@
-/* Values from bytes, as memory of the engine or, `shared`, of the process. */
+/* Decodes values from bytes, as memory of the engine or, if `shared`, of the process. */
 #include "cache/value.h"
 
-/* Keys of rows are the same again and again: one string for all. */
+/* Keys that arrays share are one string: rows repeat the same keys. */
 #define RECENT 64
 
 typedef struct {
@@ -63,7 +63,7 @@ static bool take_string(decoder *from, zval *out)
 	return true;
 }
 
-/* With one more owner. */
+/* Returns a key with one more owner. */
 static zend_string *take_key(decoder *from)
 {
 	uint32_t length;
@@ -76,7 +76,7 @@ static zend_string *take_key(decoder *from)
 	recent = &from->recent[zend_hash_func(text, length) % RECENT];
 	key = *recent;
 	if (key && ZSTR_LEN(key) == length && memcmp(ZSTR_VAL(key), text, length) == 0) {
-		/* Of what is shared the engine counts no owners; we do. */
+		/* The engine does not count the owners of shared strings; this code does. */
 		GC_ADDREF(key);
 		return key;
 	}

@@ -1,4 +1,4 @@
-/* Values as bytes: what has objects in it, or one reference at two places, is serialized by PHP. */
+/* Encodes values as bytes: values with objects, or with one reference at two places, are serialized by PHP. */
 #include "cache/value.h"
 
 #include <ext/standard/basic_functions.h>
@@ -6,9 +6,9 @@
 
 typedef struct {
 	smart_str *out;
-	bool is_php;                     /* it has what only PHP serializes */
+	bool is_php;                     /* the value contains something that only PHP can serialize */
 	const char *mistake;
-	HashTable *references;           /* that were met, if any */
+	HashTable *references;           /* references met so far; NULL: none */
 } encoder;
 
 static void put_length(smart_str *out, size_t length)
@@ -63,7 +63,9 @@ static void put_array(encoder *to, HashTable *array, int depth)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* Was it met before? One that something outside the array is bound to as well is here no more than a value. */
+/*
+ * Whether the reference was met before. A reference that only something outside the value shares is stored as a plain value.
+ */
 static bool is_met_again(encoder *to, zend_reference *reference)
 {
 	if (GC_REFCOUNT(reference) == 1) {
@@ -104,8 +106,8 @@ static void put(encoder *to, zval *value, int depth)
 }
 
 /*
- * It runs code of the objects, which may write to the variable that `variable` is. The lock keeps it apart from a serialize() that is
- * under way, of which the caller is a Serializable::serialize().
+ * Runs code of the objects, which may write to `variable`. The lock separates this from a running serialize() whose
+ * Serializable::serialize() is the caller.
  */
 static bool serialize(zval *variable, smart_str *out)
 {

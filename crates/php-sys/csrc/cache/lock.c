@@ -1,4 +1,4 @@
-/* The class Hearth\CacheLock: a lock over all workers, with a number that grows from holder to holder. */
+/* The class Hearth\CacheLock: a lock over all workers, with a token that grows from holder to holder. */
 #include "cache/cache.h"
 #include "task/no_suspend.h"
 #include "cache/lock_arginfo.h"
@@ -9,16 +9,16 @@
 #define LONGEST_WAIT 20000
 
 typedef struct {
-	zend_string *name;               /* NULL: given back */
+	zend_string *name;               /* NULL once the lock was given back */
 	uint64_t token;
-	zend_long process;               /* that took it: its copy by pcntl_fork() leaves the lock to it */
-	bool outlives_object;            /* its owner has a name, by which another process may have it */
+	zend_long process;               /* the process that took it: a pcntl_fork() copy of the object does not give it back */
+	bool outlives_object;            /* taken for a named owner, so another process may hold it too */
 	zend_object std;
 } lock_object;
 
 /*
- * What the tasks of this process hold by an object. A fatal error leaves its task's objects without an end; what they held ends all
- * the same. In memory of the process: of a script that is all that is left.
+ * The locks that tasks of this process hold by an object. A fatal error leaves its task's objects without an end; their
+ * locks are given back all the same. Kept in memory of the process: of a script, that is all that is left.
  */
 typedef struct held_lock {
 	struct held_lock *next;
@@ -77,7 +77,7 @@ static void forget_held(const zend_string *name, uint64_t token)
 	}
 }
 
-/* Those of other tasks of its request go with these. */
+/* Whether the lock ends with the broken task; locks of its request's ended tasks end too. */
 static bool ends_with(const held_lock *lock, const hearth_task *broken)
 {
 	return lock->task == hearth_task_id(broken)
@@ -98,12 +98,12 @@ void hearth_cache_locks_end(const hearth_task *broken)
 			hearth_on_cache_give_back(HEARTH_CACHE_LOCK, (hearth_str){lock->name, lock->length}, lock->token);
 		}
 		pefree(lock, 1);
-		/* Another task may have had a turn. */
+		/* Another task may have run meanwhile and changed the list. */
 		at = &held;
 	}
 }
 
-/* True if it was still the caller's. Another task may use the object while this one waits for the second tier. */
+/* True if the caller still held it. Another task may use the object while this one waits for the second tier. */
 static bool give_back(lock_object *self)
 {
 	zend_string *name = self->name;
@@ -123,7 +123,7 @@ static void free_lock(zend_object *object)
 {
 	lock_object *self = lock_of(object);
 
-	/* Before it may wait: a weak reference would give the object to another task. */
+	/* First, because giving back may wait: a weak reference would give the object to another task. */
 	zend_object_std_dtor(object);
 	if (!self->outlives_object && self->process == hearth_process_id()) {
 		give_back(self);
@@ -133,7 +133,7 @@ static void free_lock(zend_object *object)
 	}
 }
 
-/* The time of a lock must end: its holder may die. */
+/* The time must be limited: the holder of a lock may die. */
 static bool positive(double seconds, uint32_t argument, int64_t *out)
 {
 	if (!hearth_cache_time(seconds, false, argument, out)) {
@@ -146,7 +146,7 @@ static bool positive(double seconds, uint32_t argument, int64_t *out)
 	return true;
 }
 
-/* YES, or why not; an exception may be under way. */
+/* Returns YES, or the reason why not; an exception may be pending. */
 static int take(hearth_str name, hearth_str owner, int64_t time, double wait, uint64_t *token)
 {
 	double until = hearth_monotonic() + wait;
@@ -183,7 +183,7 @@ static void make_lock(zval *out, const hearth_cache_key *key, uint64_t token, bo
 	}
 }
 
-/* No name is that of no owner. */
+/* An empty name stands for no owner, so it is refused. */
 static bool owner_of(zend_string *owner, uint32_t argument, hearth_str *out)
 {
 	*out = owner ? (hearth_str){ZSTR_VAL(owner), ZSTR_LEN(owner)} : (hearth_str){"", 0};
@@ -271,7 +271,7 @@ ZEND_METHOD(Hearth_CacheLock, extend)
 	}
 	RETVAL_FALSE;
 	if (name) {
-		/* As above. */
+		/* As in isHeld(). */
 		zend_string_addref(name);
 		RETVAL_BOOL(hearth_on_cache_extend(HEARTH_CACHE_LOCK, text_of(name), SELF->token, (uint64_t) time) == HEARTH_CACHE_YES);
 		zend_string_release(name);

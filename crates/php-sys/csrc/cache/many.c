@@ -1,4 +1,4 @@
-/* Methods of Hearth\Cache for several keys: the store is asked once for all of them. */
+/* Methods of Hearth\Cache for several keys: the store is asked once for all keys. */
 #include "cache/cache.h"
 
 #define SELF hearth_cache_object_of(Z_OBJ_P(ZEND_THIS))
@@ -40,7 +40,7 @@ bool hearth_cache_keys_add(hearth_cache_keys *keys, const hearth_cache_object *s
 	return true;
 }
 
-/* Numbers are keys too, as PHP makes them of what looks like one. */
+/* Integers are keys too, because PHP converts numeric strings to them. */
 static zend_string *key_in(zval *value)
 {
 	ZVAL_DEREF(value);
@@ -54,7 +54,7 @@ static zend_string *key_in(zval *value)
 	return NULL;
 }
 
-/* Ends them where it is false: an exception is under way. */
+/* False: an exception is pending, and the keys are freed. */
 static bool keys_of(hearth_cache_keys *keys, const hearth_cache_object *self, HashTable *names)
 {
 	zval *name;
@@ -71,7 +71,7 @@ static bool keys_of(hearth_cache_keys *keys, const hearth_cache_object *self, Ha
 
 /* ---- reading ---- */
 
-/* Values without objects at once; of the others the bytes, because what makes them again runs code. */
+/* Takes values without objects as values; of others the bytes, because decoding them runs code. */
 static void take(const hearth_cache_keys *keys, const hearth_cache_found *found, zval *out)
 {
 	for (size_t i = 0; i < keys->count; i++) {
@@ -94,7 +94,7 @@ static void make_object(hearth_str key, zval *out)
 	zend_string_release(bytes);
 }
 
-/* What the copies of this process do not have; false: an exception is under way. */
+/* Reads the keys for which this process has no copy; false: an exception is pending. */
 static bool read_all(const hearth_cache_keys *keys, bool with_objects, zval *out)
 {
 	hearth_cache_found *found = safe_emalloc(keys->count, sizeof *found, 0);
@@ -105,7 +105,7 @@ static bool read_all(const hearth_cache_keys *keys, bool with_objects, zval *out
 	if (done) {
 		take(keys, found, out);
 	}
-	/* What is left as bytes after an exception is thrown away by the caller. */
+	/* Values left as bytes after an exception are freed by the caller. */
 	for (size_t i = 0; done && with_objects && i < keys->count && !EG(exception); i++) {
 		if (found[i].form == HEARTH_CACHE_SERIALIZED) {
 			make_object(keys->list[i], &out[i]);
@@ -189,7 +189,7 @@ ZEND_METHOD(Hearth_Cache, getMultiple)
 
 /* ---- writing ---- */
 
-/* Serializing runs code, which may write to the variables that elements are references to. */
+/* Encodes each value. Serializing runs code, which may write to the variables that elements are references to. */
 static bool encode_all(const hearth_cache_object *self, HashTable *values, hearth_cache_keys *keys, hearth_cache_encoded *encoded)
 {
 	zend_string *key;
@@ -225,7 +225,7 @@ void hearth_cache_write_many(const hearth_cache_keys *keys, const hearth_cache_e
 	efree(writes);
 }
 
-/* Were all written? Raises what is a mistake of the caller's. */
+/* Whether all were written. Throws for mistakes of the caller. */
 static bool write_all(const hearth_cache_keys *keys, const hearth_cache_encoded *encoded, const hearth_cache_terms *terms)
 {
 	int *outcomes = safe_emalloc(keys->count, sizeof *outcomes, 0);
@@ -266,7 +266,7 @@ void hearth_cache_delete_many(const hearth_cache_keys *keys, bool *deleted)
 	}
 }
 
-/* How many there were. */
+/* Returns the number of values that existed. */
 static zend_long delete_all(const hearth_cache_keys *keys)
 {
 	bool *deleted = safe_emalloc(keys->count, sizeof *deleted, 1);
@@ -280,7 +280,7 @@ static zend_long delete_all(const hearth_cache_keys *keys)
 	return count;
 }
 
-/* Over before they begin. */
+/* Used for a negative ttl: the values would be over before they begin. */
 static bool delete_keys_of(const hearth_cache_object *self, HashTable *values)
 {
 	zend_string *key;

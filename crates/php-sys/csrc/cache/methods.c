@@ -1,4 +1,4 @@
-/* The class Hearth\Cache. It is native in all modes: classic sites have none of the library in PHP. */
+/* The class Hearth\Cache. It is native in all modes: classic sites do not load the PHP library for it. */
 #include "cache/cache.h"
 #include "cache/methods_arginfo.h"
 
@@ -217,7 +217,7 @@ static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
 	write.ttl = (uint64_t) MAX(terms.ttl, 0);
 	write.number = down ? -by : by;
 	if (terms.ttl < 0 && !is_there(write.key)) {
-		/* A new one that is over before it begins is not kept. */
+		/* A new entry with a negative ttl is not kept. */
 		sum = write.number;
 		outcome = HEARTH_CACHE_YES;
 	} else {

@@ -1,13 +1,13 @@
-/* Hearth\Cache::remember(): a value is computed once at a time, over all tasks and workers. */
+/* Hearth\Cache::remember(): each value is computed once at a time, over all tasks and workers. */
 #include "cache/cache.h"
 #include "task/call.h"
 #include "task/no_suspend.h"
 
 #include <unistd.h>
 
-/* A computation that takes longer than that does not keep others from it. */
+/* Microseconds after which a computation no longer keeps others from computing the same value. */
 #define COMPUTATION_TIME (60 * 1000000ull)
-/* How long a caller waits between two looks, at first and at most. */
+/* Microseconds that a caller waits between two checks, at first and at most. */
 #define FIRST_WAIT 200
 #define LONGEST_WAIT 5000
 
@@ -19,9 +19,9 @@ typedef struct {
 	int64_t took;                    /* microseconds that the computation took */
 	hearth_cache_tags tags;
 	hearth_cache_mark marks[HEARTH_CACHE_MAX_TAGS];
-	zend_string *argument;           /* of the callable, or NULL */
-	uint64_t token;                  /* of the computation, 0: others may compute too */
-	zend_long process;               /* that has it: not its copy by pcntl_fork() */
+	zend_string *argument;           /* argument of the callable, or NULL */
+	uint64_t token;                  /* claim of the computation; 0: others may compute too */
+	zend_long process;               /* the process that has the claim: not its pcntl_fork() copy */
 } computation;
 
 static hearth_str key_of(const computation *of)
@@ -38,8 +38,9 @@ static void give_back(computation *of)
 }
 
 /*
- * How long no other value is computed. A value with a time is computed again while it is still good: one caller begins as long before
- * the end as the computation took, and the others go on with what there is, so none waits at the end.
+ * Returns the microseconds for which no other value is computed. A value with a ttl is computed again while it is
+ * still valid: one caller begins as long before the end as the computation took, and the others go on with the old
+ * value, so none waits at the end.
  */
 static uint64_t fresh_for(const computation *of)
 {
@@ -48,7 +49,7 @@ static uint64_t fresh_for(const computation *of)
 	return of->ttl ? (uint64_t) MAX(of->ttl - early, 1) : 0;
 }
 
-/* Only while the claim is held: what was deleted meanwhile was computed of what is no more. */
+/* Stores only while the claim is held: a value that was deleted meanwhile was computed from old data. */
 static void store(computation *of, zval *value)
 {
 	hearth_cache_write write = { .key = key_of(of), .condition = HEARTH_CACHE_ALWAYS };
@@ -80,7 +81,7 @@ static void store(computation *of, zval *value)
 	hearth_cache_encoded_free(&encoded);
 }
 
-/* The tags as they are before the computation: one that is deleted during it ends its value. */
+/* Reads the tags before the computation: deleting a tag during it invalidates the value. */
 static bool mark_tags(computation *of)
 {
 	return of->tags.count == 0
@@ -92,7 +93,7 @@ static zval *property(zval *object, const char *name, size_t length, zval *space
 	return zend_read_property(Z_OBJCE_P(object), Z_OBJ_P(object), name, length, true, space);
 }
 
-/* The computation of an adapter says only at its end how long and with which tags its value is kept. False: it is not kept. */
+/* The computation of an adapter returns ttl and tags only at its end. False: the value is not kept. */
 static bool take_terms(computation *of, zval *result)
 {
 	zval value, space, *ttl, *tags;
@@ -109,7 +110,7 @@ static bool take_terms(computation *of, zval *result)
 		hearth_cache_mark before[HEARTH_CACHE_MAX_TAGS];
 		size_t count = of->tags.count;
 
-		/* Those of the namespaces come first: they stay as they were before the computation. */
+		/* The namespaces' tags come first: their marks stay those from before the computation. */
 		memcpy(before, of->marks, count * sizeof *before);
 		smart_str_free(&of->tags.text);
 		is_kept = hearth_cache_tags_of(of->self, Z_ARRVAL_P(tags), 3, &of->tags) && mark_tags(of);
@@ -138,7 +139,7 @@ static void compute(computation *of, zval *callable, zval *result)
 	}
 }
 
-/* The caller computes that very key, or no task that computes it could go on while this waits. */
+/* Whether the caller computes that very key, or no task that computes it could go on while this one waits. */
 static bool would_wait_for_itself(uint64_t holder)
 {
 	bool own_process = holder >> 32 == (uint64_t) hearth_process_id();
@@ -152,7 +153,7 @@ static void drop(zval *value)
 	ZVAL_NULL(value);
 }
 
-/* What another machine computes has no holder here. False: an exception is under way. */
+/* Waits. A computation on another machine has no holder here. False: an exception is pending. */
 static bool pause_for(const computation *of, uint64_t holder, useconds_t *time)
 {
 	if (holder == 0) {
@@ -165,7 +166,7 @@ static bool pause_for(const computation *of, uint64_t holder, useconds_t *time)
 	return !EG(exception);
 }
 
-/* Until the value is in `out`; false: the caller is to compute it, or an exception is under way. */
+/* Waits until the value is in `out`; false: the caller must compute it, or an exception is pending. */
 static bool wait_for_turn(computation *of, zval *out)
 {
 	useconds_t time = FIRST_WAIT;
@@ -192,7 +193,7 @@ static bool wait_for_turn(computation *of, zval *out)
 		}
 		drop(out);
 		if (outcome == HEARTH_CACHE_YES) {
-			/* It may have been computed since it was looked for. */
+			/* The value may have been computed since the last check. */
 			of->token = holder;
 			of->process = hearth_process_id();
 		}
@@ -209,7 +210,10 @@ static bool wait_for_turn(computation *of, zval *out)
 	}
 }
 
-/* As the caller wants it computed and kept. A computation takes 3 kB of the stack: a good copy, which needs none, leaves them alone. */
+/*
+ * The caller's arguments. A `computation` takes 3 kB of the stack; a valid copy needs none, so it is
+ * made only after that check.
+ */
 typedef struct {
 	const hearth_cache_object *self;
 	zend_string *name, *argument;
@@ -229,7 +233,7 @@ static zend_never_inline void remember(const wish *wish, zval *callable, zval *o
 		return;
 	}
 	of.stale_for = MAX(of.stale_for, 0);
-	/* A fatal error may come in the computation, and where a value is decoded while the claim is held already. */
+	/* A fatal error may happen in the computation, and when a value is decoded while the claim is already held. */
 	zend_try {
 		if (!wait_for_turn(&of, out) && !EG(exception)) {
 			compute(&of, callable, out);
@@ -244,7 +248,7 @@ static zend_never_inline void remember(const wish *wish, zval *callable, zval *o
 	smart_str_free(&of.tags.text);
 }
 
-/* A closure is one: that is all there is to know of it until it is called. */
+/* A closure is always callable; anything else is looked up. */
 static bool is_callable(zval *value, uint32_t argument)
 {
 	zend_fcall_info call;

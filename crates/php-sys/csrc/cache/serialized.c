@@ -1,4 +1,4 @@
-/* Values with objects, which PHP serializes: each reader has objects of its own. */
+/* Values with objects, which PHP serializes: each reader gets objects of its own. */
 #include "cache/cache.h"
 #include "state/hidden.h"
 
@@ -6,14 +6,17 @@
 #include <ext/standard/php_incomplete_class.h>
 #include <ext/standard/php_var.h>
 
-/* How what igbinary has serialized begins: no text of serialize() does. */
+/* The first bytes of igbinary's format: no text of serialize() begins like this. */
 static const char IGBINARY[] = {0, 0, 0, 2};
 
 hearth_reading hearth_reading_now;
 static zend_object *(*create_incomplete_before)(zend_class_entry *ce);
 static void (*others_hook)(zend_object *exception);
 
-/* By the engine or an extension: what the app's own code unserializes meanwhile is its business. */
+/*
+ * Whether the engine or an extension makes the object for this read: what the app's own code unserializes
+ * meanwhile does not count.
+ */
 static bool is_made_by(const zend_execute_data *reader)
 {
 	const zend_execute_data *frame = EG(current_execute_data);
@@ -67,7 +70,7 @@ static hearth_reading begin_reading(void)
 	return before;
 }
 
-/* A new string: what it says, without where. */
+/* Returns the message of the exception, without file and line, as a new string. */
 static zend_string *message_of(zend_object *exception)
 {
 	zval place, *message = zend_read_property_ex(exception->ce, exception, ZSTR_KNOWN(ZEND_STR_MESSAGE), 1, &place);
@@ -75,7 +78,7 @@ static zend_string *message_of(zend_object *exception)
 	return zval_get_string(message);
 }
 
-/* Was each object made? */
+/* Returns whether every object could be made. */
 static bool end_reading(hearth_reading before, zend_string **why)
 {
 	zend_object *exception = EG(exception);
@@ -105,7 +108,9 @@ static zend_function *igbinary(const char *name)
 	return function && function->type == ZEND_INTERNAL_FUNCTION ? function : NULL;
 }
 
-/* By igbinary where it is installed: shorter, and faster to read. False: it is not, or an exception is under way. */
+/*
+ * Serializes with igbinary where it is installed: shorter, and faster to read. False: it is not, or an exception is pending.
+ */
 bool hearth_cache_igbinary(zval *value, smart_str *out)
 {
 	zend_function *function = igbinary("igbinary_serialize");
@@ -146,8 +151,8 @@ static bool by_igbinary(zend_string *bytes, zval *out, zend_string **why)
 }
 
 /*
- * It loads classes and runs their code, which may wait and use the cache, so `bytes` are the caller's own. A release may have
- * removed the class, of a part too: what cannot be made again is no value any more.
+ * Loads classes and runs their code, which may wait and use the cache, so `bytes` must be the caller's own. A release may
+ * have removed a class, be it only of a part: a value that cannot be made again completely is no value.
  */
 bool hearth_cache_unserialize(zend_string *bytes, zval *out, zend_string **why)
 {
@@ -163,14 +168,14 @@ bool hearth_cache_unserialize(zend_string *bytes, zval *out, zend_string **why)
 	before = begin_reading();
 	ZVAL_UNDEF(&root);
 	ZVAL_UNDEF(&value);
-	/* An unserialize() that is under way has references of its own. */
+	/* A running unserialize() has references of its own. */
 	BG(serialize_lock)++;
 	PHP_VAR_UNSERIALIZE_INIT(data);
 	whole = php_var_unserialize(&root, &at, end, &data);
 	if (whole) {
 		ZVAL_COPY_DEREF(&value, &root);
 	}
-	/* Here the objects' own code runs. */
+	/* The objects' own code runs here. */
 	PHP_VAR_UNSERIALIZE_DESTROY(data);
 	BG(serialize_lock)--;
 	zval_ptr_dtor(&root);

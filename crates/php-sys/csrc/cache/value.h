@@ -1,5 +1,5 @@
 /*
- * The form of our own that numbers, strings, and arrays of such have as bytes: crates/cache/src/value.rs describes it. It is read without
+ * Hearth's own format for numbers, strings, and arrays of those: crates/cache/src/value.rs describes it. It is read without
  * the engine's unserialize().
  */
 #ifndef HEARTH_CACHE_VALUE_H
@@ -7,10 +7,10 @@
 
 #include "cache/cache.h"
 
-/* How a value begins. */
+/* The first byte of a value. */
 enum { NONE, NO, YES, INT, DOUBLE, STRING, LIST, MAP };
 
-/* Of arrays in arrays. */
+/* The most levels of nested arrays. */
 #define DEPTH 512
 
 #endif

@@ -1,4 +1,4 @@
-/* Writes a value, for how long and with which tags. */
+/* Writes a value with its expiry and tags. */
 #include "cache/cache.h"
 
 bool hearth_cache_terms_of(const hearth_cache_object *self, double ttl, bool forever, uint32_t argument, HashTable *tags,
@@ -31,7 +31,7 @@ bool hearth_cache_write_value(const hearth_cache_object *self, zend_string *name
 		return false;
 	}
 	if (terms->ttl < 0) {
-		/* Over before it begins. */
+		/* The time is over already: nothing is kept. */
 		int outcome = condition == HEARTH_CACHE_ALWAYS ? hearth_on_cache_delete((hearth_str){key.ptr, key.len}) : HEARTH_CACHE_NO;
 
 		hearth_cache_done(outcome, 0);

@@ -1,12 +1,12 @@
 /*
  * Classic mode: one request is one life of the engine, from php_request_startup to php_request_shutdown, as under
- * php-fpm. Nothing of PHP's survives it but opcache.
+ * php-fpm. Only opcache survives a request.
  *
  * It runs on a stack of its own all the same, so that reading a body, sending to a slow client and the hooked calls
- * wait without holding the thread: others' connections go on. There is one such stack, and one request at a time on it.
+ * wait without blocking the thread: other connections go on. There is one such stack, and one request at a time on it.
  *
  * The engine makes a fiber context for the code outside of Fibers at each request startup and frees it at shutdown.
- * While a request lives, that context stands for our stack; before and after, the task's own does.
+ * During a request, that context represents our stack; before and after, the task's own context does.
  */
 #include "cache/cache.h"
 #include "engine/engine.h"
@@ -16,23 +16,23 @@
 #include "task/no_suspend.h"
 #include "mode/classic_arginfo.h"
 
-/* The stack of a php-fpm child is 8 MiB; only what is touched takes memory. */
+/* The stack of a php-fpm child is 8 MiB; only pages that are touched take memory. */
 #define CLASSIC_STACK (16 * 1024 * 1024)
 
 static hearth_task task = { .job = HEARTH_JOB_CLASSIC };
-/* Of the process's own stack, between requests. */
+/* The context of the process's own stack, between requests. */
 static zend_fiber_context outside = { .status = ZEND_FIBER_STATUS_RUNNING };
 static char classic_kind;
 
-/* The request that runs. */
+/* The running request. */
 static void *request;
 static hearth_script script;
 static hearth_output output;
-/* The engine is going down. */
+/* Whether the request is being shut down. */
 static bool ending;
 bool hearth_classic_body_failed;
 
-/* NULL in the other modes. */
+/* Returns NULL in the other modes. */
 const hearth_script *hearth_classic_script(void)
 {
 	return hearth_current == &task ? &script : NULL;
@@ -47,7 +47,7 @@ hearth_str hearth_query_string(const hearth_request_head *head)
 
 /* ---- the response ---- */
 
-/* Of this request, once PHP takes its head for sent. */
+/* The status line of this request, set once PHP considers the head sent. */
 static char *status_line;
 
 void hearth_classic_keep_status_line(const char *line)
@@ -79,7 +79,7 @@ static void stream(void)
 	hearth_output_send(&output, SG(server_context));
 }
 
-/* The client gets the rest, and no more will come. */
+/* Sends the rest of the response, and its end. */
 static void finish(void)
 {
 	hearth_response response = { .kind = HEARTH_BODY_FULL, .body = hearth_output_kept(&output) };
@@ -124,7 +124,7 @@ static void flush_output(void *context)
 	}
 }
 
-/* getenv() sees what a CGI program would find in its environment. */
+/* getenv() sees the variables that a CGI program would find in its environment. */
 static char *get_env(const char *name, size_t length)
 {
 	zval *server = &PG(http_globals)[TRACK_VARS_SERVER], *value;
@@ -135,19 +135,19 @@ static char *get_env(const char *name, size_t length)
 	}
 	value = zend_hash_str_find(Z_ARRVAL_P(server), name, length);
 	if (value && hearth_server_is_environment(name, length, value)) {
-		/* putenv() may have changed it since. */
+		/* putenv() may have changed the variable since. */
 		return NULL;
 	}
 	return value && Z_TYPE_P(value) == IS_STRING ? estrndup(Z_STRVAL_P(value), Z_STRLEN_P(value)) : NULL;
 }
 
-/* The end of a request reads what is left of its body; here the connection does that. */
+/* The end of a request reads the rest of its body; here the connection does that. */
 static size_t read_body(char *buffer, size_t length)
 {
 	return ending ? 0 : hearth_read_post(buffer, length);
 }
 
-/* bool fastcgi_finish_request(): the client has its answer; the script goes on. */
+/* bool fastcgi_finish_request(): completes the response; the script goes on. */
 ZEND_FUNCTION(Hearth_fastcgi_finish_request)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
@@ -160,7 +160,7 @@ ZEND_FUNCTION(Hearth_fastcgi_finish_request)
 	RETURN_TRUE;
 }
 
-/* After the extensions' end of the request, before the headers are forgotten. */
+/* Called after the extensions have ended the request, before the headers are cleared. */
 static int post_deactivate(void)
 {
 	if (SG(server_context)) {
@@ -169,7 +169,7 @@ static int post_deactivate(void)
 	return SUCCESS;
 }
 
-/* Before the engine starts. */
+/* Called before the engine starts. */
 void hearth_classic_prepare(zend_module_entry *module)
 {
 	module->functions = ext_functions;
@@ -179,13 +179,13 @@ void hearth_classic_prepare(zend_module_entry *module)
 	hearth_sapi.activate = hearth_user_ini_activate;
 	hearth_sapi.read_post = read_body;
 	hearth_sapi.getenv = get_env;
-	/* Handlers are set once, not at every request. */
+	/* Signal handlers are set once, not at every request. */
 	SIGG(reset) = 0;
 }
 
 /* ---- the working directory ---- */
 
-/* Where the process is; empty: not known. */
+/* The working directory of the process; empty: not known. */
 static char directory[MAXPATHLEN];
 static zif_handler chdir_function, chroot_function;
 
@@ -202,8 +202,8 @@ static void on_chroot(INTERNAL_FUNCTION_PARAMETERS)
 }
 
 /*
- * A script runs in its own directory. php_execute_script goes there and back each time, which is three system calls;
- * mostly we are there already.
+ * A script runs in its own directory. php_execute_script changes there and back each time, which is three system calls;
+ * mostly the process is there already.
  */
 static void enter_directory(void)
 {
@@ -234,7 +234,7 @@ static void begin(void)
 	SG(server_context) = request;
 	SG(sapi_headers).http_response_code = 200;
 	ending = hearth_classic_body_failed = false;
-	/* The engine's memory of the last request is gone. */
+	/* The engine's memory of the last request has been freed. */
 	output = (hearth_output){0};
 	status_line = NULL;
 	hearth_request_info_need();
@@ -259,7 +259,7 @@ static void serve(void)
 	begin();
 	if (php_request_startup() == SUCCESS) {
 		HEARTH_SET_STACK_LIMITS(&task.context, hearth_stack_limit(&task.context));
-		/* With a part of the body in $_POST the script does not run: the answer says what is wrong. */
+		/* With only a part of the body in $_POST the script does not run: the response has the error. */
 		zend_try {
 			if (!hearth_classic_body_failed) {
 				run_script();
@@ -277,7 +277,7 @@ static void serve(void)
 	hearth_stack_trim(&task.context);
 }
 
-/* The bottom of the stack: a request, and when resumed, the next. */
+/* Runs at the bottom of the stack: serves a request, and when resumed, the next. */
 static void entry(zend_fiber_transfer *transfer)
 {
 	(void) transfer;
@@ -302,7 +302,7 @@ static bool make_stack(void)
 	if (!HEARTH_FIBER_INIT(&task.context, &classic_kind, entry, hearth_stack_size_for(CLASSIC_STACK))) {
 		return false;
 	}
-	/* The engine describes the stack in memory that ends with each request; the stack does not. */
+	/* The engine describes the stack in memory that ends with each request; the stack stays. */
 	size = zend_mem_block_size(task.context.stack);
 	if (size > 0) {
 		kept = pemalloc(size, 1);
@@ -314,7 +314,7 @@ static bool make_stack(void)
 	return true;
 }
 
-/* Once, while the engine is up and no request lives. */
+/* Called once, while the engine is up and no request is active. */
 bool hearth_classic_begin(void)
 {
 	SG(options) |= SAPI_OPTION_NO_CHDIR;

@@ -1,4 +1,4 @@
-/* `hearth run`: what the php command does, with the script as a task. Follows sapi/cli/php_cli.c of PHP. */
+/* `hearth run`: the php command, with the script as a task. Follows sapi/cli/php_cli.c of PHP. */
 #include "engine/engine.h"
 #include "mode/mode.h"
 #include "pool/pool.h"
@@ -24,7 +24,7 @@ void hearth_cli_register_variables(zval *variables)
 	php_register_variable("DOCUMENT_ROOT", (char *) "", variables);
 }
 
-/* Standard output may be a pipe that does not block: the other end's doing, and no reason to lose anything. */
+/* Standard output may be a non-blocking pipe, if the other end made it so; then no output may be lost. */
 static bool writable_again(void)
 {
 	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
@@ -52,7 +52,7 @@ size_t hearth_cli_echo(const char *text, size_t length)
 	return done;
 }
 
-/* What was printed while the engine started comes before what the script prints. */
+/* Output printed while the engine started comes before the script's. */
 int hearth_cli_deactivate(void)
 {
 	fflush(stdout);
@@ -87,7 +87,7 @@ static void print_modules(void)
 	php_printf("\n");
 }
 
-/* What the php command has and libphp does not register. */
+/* Functions that the php command has and libphp does not register. */
 const zend_function_entry *const hearth_cli_functions = ext_functions;
 
 /* A command has no headers: header() checks its argument, and nothing is kept. */
@@ -97,7 +97,7 @@ int hearth_cli_header(sapi_header_struct *header, sapi_header_op_enum op, sapi_h
 	return 0;
 }
 
-/* -v, -m and -i. */
+/* Handles -v, -m and -i. */
 int hearth_cli_info(char what)
 {
 	if (php_request_startup() == FAILURE) {
@@ -161,7 +161,7 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	return true;
 }
 
-/* What was opened before the script begins is none of its: its own are numbered as under php. */
+/* Resources opened before the script begins are not the script's: its own are numbered as under php. */
 static void forget_resources(void)
 {
 	zend_ulong handle;
@@ -174,7 +174,7 @@ static void forget_resources(void)
 	EG(regular_list).nNextFreeElement = first_resource;
 }
 
-/* mode: 'f' a file, 'r' code, '-' standard input, 'l' check the syntax. */
+/* `mode`: 'f' a file, 'r' code, '-' standard input, 'l' check the syntax. */
 hearth_task *hearth_cli_task(const char *script, const char *code, char mode, void *owner)
 {
 	hearth_request_state *state;
@@ -184,7 +184,7 @@ hearth_task *hearth_cli_task(const char *script, const char *code, char mode, vo
 	hearth_begin_observers(SG(request_info).path_translated);
 	state = hearth_request_state_new(NULL);
 	script_task = hearth_task_new(HEARTH_JOB_SCRIPT, state);
-	/* What startup made live is this task's. */
+	/* State that startup has made belongs to this task. */
 	hearth_state_save(&script_task->saved, state);
 	script_task->script = script;
 	script_task->code = code;
@@ -240,13 +240,13 @@ static void run_script(hearth_task *task)
 	zend_destroy_file_handle(&script_file);
 }
 
-/* On the task's stack: everything of a request that may wait. The rest is hearth_cli_finish. */
+/* Runs on the task's stack: everything of a request that may wait. The rest is hearth_cli_finish. */
 void hearth_script_run(hearth_task *task)
 {
 	zend_try {
 		run_script(task);
 	} zend_end_try();
-	/* The script is over: what comes has the memory that it had. */
+	/* The script has ended: shutdown functions may use the memory that it had. */
 	HEARTH_FORGET_OUT_OF_MEMORY();
 	zend_try {
 		hearth_on_join_children(false);
@@ -270,17 +270,17 @@ void hearth_script_run(hearth_task *task)
 	zend_try {
 		php_output_end_all();
 	} zend_catch {
-		/* php_request_shutdown() ends output too, and would meet the handler that failed. */
+		/* php_request_shutdown() ends output too, and would call the handler that failed. */
 		OG(active) = OG(running) = NULL;
 	} zend_end_try();
-	/* Only now: destructors of what they hold, and functions that destructors add, come or do not come as under php. */
+	/* Only now: destructors of values that they hold, and functions that destructors add, run or do not run as under php. */
 	php_free_shutdown_functions();
 }
 
 /*
- * A task that still waits is never resumed, but it waits in the middle of C code that has objects in its hands: pdo_pgsql's
- * statement points at a result it has freed while its next one comes. The engine must not free what such objects hold; the
- * process's end does.
+ * A task that still waits is never resumed, but it waits in the middle of C code that uses objects: pdo_pgsql's statement
+ * points at a result that it has freed while its next one arrives. The engine must not free what such objects hold; the
+ * end of the process does.
  */
 static void leave_objects_to_waiting_tasks(void)
 {
@@ -298,7 +298,7 @@ static void leave_objects_to_waiting_tasks(void)
 	}
 }
 
-/* Back on the process's own stack: end the request and the engine. Returns the exit code. */
+/* Runs on the process's own stack again: ends the request and the engine. Returns the exit code. */
 int hearth_cli_finish(void)
 {
 	int status;

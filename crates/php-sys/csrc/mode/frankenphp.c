@@ -1,7 +1,7 @@
 /*
  * FrankenPHP's worker scripts, unchanged: the entry script runs on a stack of its own and stays in
- * frankenphp_handle_request() between two requests. A request's task is that stack, so the callback runs with the
- * request's superglobals and output, and what the script does before it asks for the next is work after the response.
+ * frankenphp_handle_request() between two requests. A request's task is that stack, so the callback runs with the request's
+ * superglobals and output, and code that runs before the script asks for the next request is work after the response.
  */
 #include "mode/mode.h"
 #include "request/request.h"
@@ -11,14 +11,14 @@
 
 #include <ext/spl/spl_exceptions.h>
 
-/* The script, once it has asked for a request; NULL for an app that returned a handler. */
+/* The script's task, once the script has asked for a request; NULL for an app that returned a handler. */
 hearth_task *hearth_loop;
-/* It has ended: this worker is to be replaced. */
+/* Whether the script has ended: this worker is to be replaced. */
 bool hearth_loop_ended;
 
 static bool stopping, was_told, handling;
 
-/* The script goes on in the request that it was given: end that. */
+/* Ends the request that the script was given, when the script goes on. */
 void hearth_loop_end_request(hearth_task *task)
 {
 	if (task->request) {
@@ -28,7 +28,7 @@ void hearth_loop_end_request(hearth_task *task)
 	}
 }
 
-/* The script is at its end, however it came there. */
+/* Called when the script has ended, for whatever reason. */
 void hearth_loop_script_ended(hearth_task *task)
 {
 	hearth_loop_end_request(task);
@@ -38,7 +38,7 @@ void hearth_loop_script_ended(hearth_task *task)
 	}
 }
 
-/* Arm the parked script with a request, or with none when it is to end. */
+/* Resumes the parked script with a request, or with none when it is to end. */
 static hearth_task *arm(hearth_request_state *state, void *owner)
 {
 	hearth_task *task = hearth_loop;
@@ -57,7 +57,10 @@ hearth_task *hearth_loop_request(hearth_request_state *state, void *owner)
 	return hearth_loop && !hearth_loop_ended && !hearth_loop->request && !stopping ? arm(state, owner) : NULL;
 }
 
-/* A task in which frankenphp_handle_request() returns false and the script runs its last lines; NULL if there is none. */
+/*
+ * Returns a task in which frankenphp_handle_request() returns false and the script runs its last
+ * lines; NULL if there is none.
+ */
 hearth_task *hearth_loop_stop(void *owner)
 {
 	if (!hearth_loop || hearth_loop_ended || hearth_loop->request) {
@@ -87,7 +90,7 @@ static bool may_ask(void)
 	return true;
 }
 
-/* Until there is a request; false when the script is to end. */
+/* Waits until there is a request; false when the script is to end. */
 static bool next_request(void)
 {
 	hearth_task *task = hearth_current;
@@ -115,7 +118,7 @@ ZEND_FUNCTION(frankenphp_handle_request)
 		Z_PARAM_FUNC(fci, cache)
 	ZEND_PARSE_PARAMETERS_END();
 	if (stopping && was_told) {
-		/* A script that does not heed the answer. */
+		/* The script ignores the result and asks again. */
 		zend_throw_unwind_exit();
 		return;
 	}
@@ -148,13 +151,13 @@ ZEND_FUNCTION(frankenphp_finish_request)
 
 /* ---- $_SERVER ---- */
 
-/* At boot the array is the script's own already. */
+/* Sets a variable without the input filter: at boot the array is already the script's own. */
 static void set_plainly(zval *server, const char *name, const char *value)
 {
 	php_register_variable(name, value, server);
 }
 
-/* What a script that is served finds about itself; in its requests too when it is a loop. */
+/* Sets the variables about the script of a server; for a loop, in its requests too. */
 void hearth_entry_server_variables(zval *server, bool boot)
 {
 	const char *slash = strrchr(hearth_entry_path, '/');
@@ -172,7 +175,7 @@ void hearth_entry_server_variables(zval *server, bool boot)
 	}
 }
 
-/* $_SERVER of the entry script: the environment, and what it is. */
+/* Sets $_SERVER of the entry script: the environment, and the variables about the script. */
 void hearth_entry_server(void)
 {
 	zval *server;
@@ -185,7 +188,7 @@ void hearth_entry_server(void)
 	}
 }
 
-/* Boot is over. */
+/* Called at the end of boot. */
 void hearth_entry_server_forget(HashTable *server)
 {
 	zval *runtime = zend_hash_str_find(server, ZEND_STRL("APP_RUNTIME"));

@@ -1,10 +1,10 @@
 /*
- * Calls on a connection of a pool that code still holds after its lease. The connection may be lent to another task by then, so such a call
- * is refused before the extension is entered, by an exception that names the pool. What was made on it is kept when it goes:
- * see pool/statements.c.
+ * Calls on a connection of a pool that code still holds after its lease. The connection may be lent to another task by then,
+ * so such a call is refused before the extension is entered, by an exception that names the pool. Statements made on the
+ * connection are kept when they are released: see pool/statements.c.
  *
- * A connection is known here from the end of its first lease on: before, nothing but its borrower can have it. Those of `Hearth\Pool\Pdo`
- * and `Redis` are not, because code never has them.
+ * A connection is known here from the end of its first lease on: before, only its borrower can have it. Connections of
+ * `Hearth\Pool\Pdo` and `Redis` are never known here, because code never has them.
  */
 #include "engine/engine.h"
 #include "engine/watch.h"
@@ -16,7 +16,7 @@ typedef struct {
 	zend_string *pool;
 } pooled;
 
-/* By the address that stands for the connection: see task/connection.c. */
+/* By the address that identifies the connection: see task/connection.c. */
 static HashTable connections;
 uint32_t hearth_pool_calls;
 
@@ -54,7 +54,7 @@ void hearth_pool_calls_watch(zend_object *entry, const void *lease_table, zend_s
 	zend_hash_index_update_ptr(&connections, key_of(what), known);
 }
 
-/* One of them, or all of that lease table. */
+/* Forgets one entry, or all entries of that lease table. */
 void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry)
 {
 	zend_ulong key;
@@ -72,7 +72,7 @@ void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry)
 
 /* ---- a call ---- */
 
-/* Is the running code part of that task, or of one that it started? */
+/* Whether the running code is part of that task, or of a task that it started. */
 static bool is_of(uint64_t task)
 {
 	for (hearth_task *self = hearth_current; self; self = hearth_task_by_id(self->starter)) {
@@ -83,7 +83,7 @@ static bool is_of(uint64_t task)
 	return false;
 }
 
-/* The pool's own code rolls back, asks and closes. */
+/* The pool's own code may roll back, query and close. */
 static bool is_called_by_pool(const zend_execute_data *call)
 {
 	const zend_execute_data *caller = call->prev_execute_data;
@@ -107,7 +107,10 @@ static void refuse(const zend_execute_data *call, const pooled *known)
 	zend_string_release(name);
 }
 
-/* That of a connection; NULL if it is of no pool. mysqli may have given the address to another connection since. */
+/*
+ * Returns the record of a connection; NULL if it belongs to no pool. mysqli may have reused the
+ * address for another connection.
+ */
 static const pooled *find(const void *what)
 {
 	const pooled *known = zend_hash_index_find_ptr(&connections, key_of(what));

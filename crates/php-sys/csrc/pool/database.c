@@ -1,10 +1,10 @@
 /*
- * What a connection pool needs of database connections and PDO does not offer: COM_RESET_CONNECTION, whether the peer has closed, and
- * to close a connection that code still holds.
+ * Functions for database connections that a pool needs and PDO does not offer: COM_RESET_CONNECTION, whether the peer has
+ * closed, and closing a connection that code still holds.
  *
- * mysqlnd is an extension of its own that may not be loaded: its one entry point is looked up when first needed. The rest is reached
- * through the function tables of the connection, whose layout is that of the headers this is compiled with (checked at boot by the
- * PHP version that the binary is built for).
+ * mysqlnd is an extension of its own that may not be loaded: its one entry point is looked up when first needed. The rest is
+ * reached through the function tables of the connection, whose layout is that of the headers this is compiled with (checked
+ * at boot by the PHP version that the binary is built for).
  */
 #include "pool/pool.h"
 
@@ -16,7 +16,7 @@
 
 typedef MYSQLND *(*to_mysqlnd_fn)(zval *, const unsigned int, unsigned int *);
 
-/* The PDO behind an object that has a connection; NULL if there is none. */
+/* Returns the PDO behind an object that has a connection; NULL if there is none. */
 static pdo_dbh_t *pdo_of(zval *object)
 {
 	static zend_class_entry *pdo;
@@ -29,7 +29,7 @@ static pdo_dbh_t *pdo_of(zval *object)
 	return dbh && dbh->driver && dbh->driver_data ? dbh : NULL;
 }
 
-/* The mysqlnd connection behind a PDO or mysqli object; NULL if it has none. */
+/* Returns the mysqlnd connection behind a PDO or mysqli object; NULL if it has none. */
 static MYSQLND_CONN_DATA *mysqlnd_of(zval *object)
 {
 	static to_mysqlnd_fn to_mysqlnd;
@@ -42,7 +42,7 @@ static MYSQLND_CONN_DATA *mysqlnd_of(zval *object)
 		return mysqli;
 	}
 	if (!to_mysqlnd) {
-		/* PHP loads extensions with RTLD_GLOBAL unless told otherwise; mysqlnd must be, as pdo_mysql links to it. */
+		/* PHP loads extensions with RTLD_GLOBAL by default; mysqlnd must be loaded so, as pdo_mysql links to it. */
 		to_mysqlnd = (to_mysqlnd_fn) dlsym(RTLD_DEFAULT, "zval_to_mysqlnd");
 		if (!to_mysqlnd) {
 			return NULL;
@@ -66,13 +66,13 @@ static bool read_ok(MYSQLND_CONN_DATA *data, enum php_mysqlnd_server_command com
 {
 	MYSQLND_PROTOCOL_PAYLOAD_DECODER_FACTORY *factory = data->payload_decoder_factory;
 
-	/* Each command numbers its packets anew; the one whose answer is read need not be the one sent last. */
+	/* Each command restarts the packet numbers; the command whose answer is read need not be the one sent last. */
 	data->protocol_frame_codec->data->packet_no = 1;
 	return factory->m.send_command_handle_response(factory, PROT_OK_PACKET, false, command, false, data->error_info,
 		data->upsert_status, &data->last_message) == PASS;
 }
 
-/* All is sent before an answer is awaited: one round trip, whatever is to be set again. */
+/* Sends everything before it waits for an answer: one round trip, whatever must be set again. */
 static bool reset_at_once(MYSQLND_CONN_DATA *data, HashTable *statements)
 {
 	bool succeeded = send_command(data, COM_RESET_CONNECTION, NULL, 0);
@@ -88,7 +88,7 @@ static bool reset_at_once(MYSQLND_CONN_DATA *data, HashTable *statements)
 	return succeeded;
 }
 
-/* The packets of a compressed connection are numbered within others. */
+/* Waits for each answer: the packets of a compressed connection are numbered within others. */
 static bool reset_by_and_by(MYSQLND_CONN_DATA *data, HashTable *statements)
 {
 	bool succeeded = send_command(data, COM_RESET_CONNECTION, NULL, 0) && read_ok(data, COM_RESET_CONNECTION);
@@ -114,8 +114,8 @@ static bool are_strings(HashTable *values)
 }
 
 /*
- * bool Hearth\Internal\mysqlReset(object $connection, array $statements = []): resets the session, then runs statements that have
- * no rows. False if that failed: then the connection is of no more use; or if it is no MySQL connection.
+ * bool Hearth\Internal\mysqlReset(object $connection, array $statements = []): resets the session, then runs statements that
+ * return no rows. False if that failed, so that the connection is unusable, or if it is no MySQL connection.
  */
 ZEND_FUNCTION(Hearth_Internal_mysqlReset)
 {
@@ -136,7 +136,7 @@ ZEND_FUNCTION(Hearth_Internal_mysqlReset)
 	data->state.m->set(&data->state, CONN_READY);
 }
 
-/* int Hearth\Internal\mysqlThread(object $connection): the number by which the server can be told to kill it; 0: it has none. */
+/* int Hearth\Internal\mysqlThread(object $connection): the id for KILL; 0 if the connection has none. */
 ZEND_FUNCTION(Hearth_Internal_mysqlThread)
 {
 	zval *object;
@@ -153,7 +153,10 @@ ZEND_FUNCTION(Hearth_Internal_mysqlThread)
 
 enum { PG_TRANSACTION_ACTIVE = 1 };
 
-/* libpq's connection, which is the first of pdo_pgsql's own data (8.2 to 8.4) and of a PgSql\Connection; NULL if it is none. */
+/*
+ * Returns libpq's connection: the first field of pdo_pgsql's own data (8.2 to 8.4) and of a
+ * PgSql\Connection; NULL for others.
+ */
 static const void *libpq_of(zval *object)
 {
 	const pdo_dbh_t *dbh = pdo_of(object);
@@ -192,7 +195,7 @@ ZEND_FUNCTION(Hearth_Internal_hasUnreadResult)
 
 /* ---- sockets ---- */
 
-/* The socket of a connection, -1 if it is closed. */
+/* Returns the socket of a connection, -1 if it is closed. */
 static php_socket_t socket_of(MYSQLND_CONN_DATA *data)
 {
 	php_stream *stream = data->vio ? data->vio->data->m.get_stream(data->vio) : NULL;
@@ -204,7 +207,7 @@ static php_socket_t socket_of(MYSQLND_CONN_DATA *data)
 	return fd;
 }
 
-/* bool Hearth\Internal\hasInput(object $connection): an idle connection on which something has come is of no more use. */
+/* bool Hearth\Internal\hasInput(object $connection): whether data has arrived; an idle connection with input is unusable. */
 ZEND_FUNCTION(Hearth_Internal_hasInput)
 {
 	zval *object;
@@ -243,7 +246,7 @@ bool hearth_socket_of_pgsql(const void *pdo, php_socket_t *fd)
 	return dbh && dbh->driver && dbh->driver_data && strcmp(dbh->driver->driver_name, "pgsql") == 0 && socket_of_pgsql(dbh, fd);
 }
 
-/* The socket of a connection, -1 if it is closed; false if there is none to be known. `mysql`: its mysqlnd connection, if any. */
+/* Finds the socket, -1 if it is closed; false if the socket is not known. `*mysql`: the mysqlnd connection, if any. */
 static bool find_socket(zval *object, php_socket_t *fd, MYSQLND_CONN_DATA **mysql)
 {
 	*fd = -1;
@@ -278,9 +281,9 @@ void hearth_throw_pdo(const char *state, const char *message)
 }
 
 /*
- * bool Hearth\Internal\disconnect(object $connection): tells the server that nothing more comes, even if code holds the object; mysqlnd
- * says from here on that the server has gone away, and sends no farewell. False if that cannot be done with such an object. The
- * descriptor stays until the object goes. Not in a forked process: the socket is its parent's too.
+ * bool Hearth\Internal\disconnect(object $connection): shuts down the sending side, even if code holds the object; from then
+ * on mysqlnd reports that the server has gone away, and sends no COM_QUIT. False if the object has no known socket. The
+ * descriptor stays until the object is freed. Not for a forked process: its parent has the socket too.
  */
 ZEND_FUNCTION(Hearth_Internal_disconnect)
 {
@@ -300,7 +303,10 @@ ZEND_FUNCTION(Hearth_Internal_disconnect)
 	RETURN_BOOL(fd < 0 || shutdown(fd, SHUT_WR) == 0 || errno == ENOTCONN);
 }
 
-/* bool Hearth\Internal\hasLeft(object $connection): whether the server has closed one that was disconnected. What it still says is lost. */
+/*
+ * bool Hearth\Internal\hasLeft(object $connection): whether the server has closed a connection after
+ * disconnect(). Input is discarded.
+ */
 ZEND_FUNCTION(Hearth_Internal_hasLeft)
 {
 	zval *object;

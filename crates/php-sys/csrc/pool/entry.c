@@ -1,6 +1,6 @@
 /*
- * The class Hearth\Pool\Entry is PHP (php/src/Pool/Entry.php). What happens to it at every lease is written here without the
- * engine's help: each property named below has its place in the object, which is looked up when the library is loaded.
+ * Access to objects of Hearth\Pool\Entry, a class in PHP (php/src/Pool/Entry.php). The changes of every lease are written
+ * here directly: the offset of each property named below is looked up when the library is loaded.
  */
 #include "engine/engine.h"
 #include "pool/entry.h"
@@ -41,7 +41,7 @@ static zval *property(zend_object *entry, uint32_t place)
 	return OBJ_PROP(entry, place);
 }
 
-/* `known` is where the case is kept from its first use on: as an object it counts among the app's. */
+/* `*known` caches the case from its first use on, and not earlier: as an object the case counts among the app's. */
 static void set_state(zend_object *entry, const char *name, zend_object **known)
 {
 	zval *now = property(entry, at.state), before;

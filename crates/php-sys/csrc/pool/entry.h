@@ -6,44 +6,50 @@
 
 extern zend_class_entry *hearth_pool_entry_ce;
 
-/* It is lent to a task, 0 = outside of tasks. */
+/* Marks the entry as lent to a task; 0 = outside of tasks. */
 void hearth_pool_entry_lend(zend_object *entry, zend_long owner, double now);
-/* It is back, and the pool's. Returns how long it was out, in seconds. */
+/* Marks the entry as back in the pool. Returns the seconds that it was lent. */
 double hearth_pool_entry_return(zend_object *entry, double now);
 zend_long hearth_pool_entry_owner(zend_object *entry);
 bool hearth_pool_entry_is_of(zend_object *entry, const zend_object *connection);
-/* An answer may still come on it that its borrower did not wait for. */
+/* Whether an answer may still arrive on the connection that its borrower did not wait for. */
 bool hearth_pool_entry_is_interrupted(zend_object *entry);
-/* A statement of its connection that is to be freed when nothing else uses that. */
+/* Keeps a statement of the connection, to be freed when nothing else uses the connection. */
 void hearth_pool_entry_keep(zend_object *entry, zend_object *statement);
-/* Since when its borrower has it, or the pool. */
+/* Returns the time since when the borrower has it, or the pool. */
 double hearth_pool_entry_since(zend_object *entry);
-/* No reason to close it, and no statement or trace of its lease is left. */
+/* Whether there is no reason to close it, and no statement or trace of its lease is left. */
 bool hearth_pool_entry_is_sound(zend_object *entry, double now);
-/* Nothing to reset; only for one whose statements are watched can that be said. */
+/* Whether there is nothing to reset; only known for an entry whose statements are watched. */
 bool hearth_pool_entry_is_unchanged(zend_object *entry);
-/* No lease of it has come to an end before. */
+/* Whether none of its leases has ended yet. */
 bool hearth_pool_entry_is_first_loan(zend_object *entry);
 bool hearth_pool_entry_is_lent(zend_object *entry);
 bool hearth_pool_entry_is_lent_to(zend_object *entry, uint64_t task);
-/* The task that may use it: its borrower, or the one in which the pool has code of the app's use it; 0: none. */
+/* Returns the task that may use it: its borrower, or the task in which the pool runs the app's code on it; 0: none. */
 uint64_t hearth_pool_entry_user(zend_object *entry);
-/* What its borrower has in its hands; NULL: nothing, because the library calls the connection for it, or because it was closed. */
+/*
+ * Returns the connection that its borrower holds itself; NULL if the library calls the connection on the borrower's behalf,
+ * or the connection was closed.
+ */
 zval *hearth_pool_entry_raw_connection(zend_object *entry);
 
 /* ---- pool/calls.c ---- */
 
-/* How many connections have their calls looked at. */
+/* The number of connections whose calls are checked. */
 extern uint32_t hearth_pool_calls;
-/* From now on, calls on its connection are refused in tasks that have not borrowed it. */
+/* Refuses calls on its connection from now on, in tasks that have not borrowed it. */
 void hearth_pool_calls_watch(zend_object *entry, const void *lease_table, zend_string *pool);
-/* No longer; NULL: those of all entries of that lease_table. */
+/* Ends that; NULL: for all entries of that lease table. */
 void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry);
-/* Is the call on this connection refused? */
+/* Whether the call on this connection is refused. */
 bool hearth_pool_calls_refuse(const zend_execute_data *call, const void *what);
-/* The call is over: it may have made a statement or a result. */
+/* Called when a call has returned: it may have made a statement or a result. */
 void hearth_statement_made(const zend_execute_data *call, const zval *returned);
-/* Its last reference goes: the entry keeps it if it was made before the current lease, or if another task uses the connection. */
+/*
+ * Called before the last reference is released: the entry keeps a statement that was made before the current lease, or whose
+ * connection another task uses.
+ */
 void hearth_pool_calls_keep(zend_object *statement, double created);
 
 #endif

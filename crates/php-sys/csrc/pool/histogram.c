@@ -1,4 +1,4 @@
-/* The class Hearth\Internal\Histogram: how long something took, counted by ranges. */
+/* The class Hearth\Internal\Histogram: durations, counted by ranges. */
 #include "engine/engine.h"
 #include "pool/pool.h"
 #include "pool/histogram_arginfo.h"

@@ -1,8 +1,9 @@
 /*
- * The class Hearth\Internal\LeaseTable: which task has which connection of a pool. Every lease and every return is written here;
- * what comes back in good order while a task waits is handed on at once. All else is decided in PHP: php/src/Pool/Leases.php.
+ * The class Hearth\Internal\LeaseTable: which task has which connection of a pool. Every lease and every return is written
+ * here; a connection returned in good order while a task waits is handed on at once. All else is decided in PHP:
+ * php/src/Pool/Leases.php.
  *
- * A lease is noted at its task, so that one look finds it and the task's end gives it back. In `timeout()`, which runs its
+ * A lease is noted at its task, so that one look finds it and the end of the task returns it. In `timeout()`, which runs its
  * function in a task of its own, that is the calling task.
  */
 #include "engine/engine.h"
@@ -13,15 +14,15 @@
 #include "pool/lease_table_arginfo.h"
 
 typedef struct {
-	struct hearth_lease *outside;     /* lent where no task runs */
+	struct hearth_lease *outside;     /* leases outside of tasks */
 	zend_object *waiters, *borrow_time, *use_time;
 	zval returned;
 	zend_string *name;
-	zend_long process;               /* a fork leaves its leases to its parent */
+	zend_long process;               /* the process of the leases: a fork leaves them to its parent */
 	bool binds, auto_return;
-	bool hands_on;                   /* not while the pool is paused */
-	bool resets;                     /* there may be something to reset */
-	bool shows;                      /* and an entry shows whether there is */
+	bool hands_on;                   /* false while the pool is paused */
+	bool resets;                     /* whether there may be something to reset */
+	bool shows;                      /* whether an entry shows that */
 	zend_object std;
 } lease_table;
 
@@ -40,7 +41,7 @@ static lease_table *lease_table_of(zend_object *object)
 	return (lease_table *) ((char *) object - XtOffsetOf(lease_table, std));
 }
 
-/* The task that the running code is part of, as its author sees it; NULL outside of tasks. */
+/* Returns the task that the running code belongs to in its author's view; NULL outside of tasks. */
 static hearth_task *borrower(void)
 {
 	hearth_task *task = hearth_current, *caller;
@@ -65,7 +66,7 @@ static struct hearth_lease **find(struct hearth_lease **list, const lease_table 
 	return list;
 }
 
-/* It is the caller's to release the entry. */
+/* Removes the lease; the caller must release the entry. */
 static zend_object *end_loan(struct hearth_lease **place)
 {
 	struct hearth_lease *lease = *place;
@@ -77,7 +78,7 @@ static zend_object *end_loan(struct hearth_lease **place)
 	return entry;
 }
 
-/* Without taking them back. */
+/* Drops leases without a return. */
 static void forget_leases(lease_table *self, hearth_task *task)
 {
 	struct hearth_lease **place = leases_of(self, task);
@@ -100,7 +101,7 @@ static void begin_lease(lease_table *self, zend_object *entry, double since, dou
 	hearth_histogram_record(self->borrow_time, now - since);
 }
 
-/* True if it is in order: it may be lent again as it is. */
+/* Returns whether the entry is in order: it may be lent again as it is. */
 static bool note_return(lease_table *self, zend_object *entry)
 {
 	double now = hearth_monotonic();
@@ -120,7 +121,7 @@ static bool hand_on(lease_table *self, zend_object *entry)
 	return self->hands_on && hearth_wait_queue_serve(self->waiters, &value, NULL) != NULL;
 }
 
-/* Its lease is over. True if a task that waited has it now. */
+/* Handles the end of a lease. True if the entry was handed on to a task that waited. */
 static bool comes_back(lease_table *self, zend_object *entry, bool *in_order)
 {
 	*in_order = note_return(self, entry);
@@ -140,7 +141,7 @@ static void call_returned(lease_table *self, zend_object *entry, bool in_order)
 	}
 }
 
-/* The task ends. */
+/* Returns all leases of a task that ends. */
 void hearth_lease_table_return_all(hearth_task *task)
 {
 	while (task->leases) {
@@ -183,7 +184,7 @@ static void free_lease_table(zend_object *object)
 	zend_object_std_dtor(object);
 }
 
-/* What the pool gave refers to the pool. */
+/* The pool's closure refers to the pool, so the garbage collector must see it. */
 static HashTable *get_gc(zend_object *object, zval **table, int *count)
 {
 	*table = &lease_table_of(object)->returned;

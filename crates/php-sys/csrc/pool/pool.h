@@ -1,4 +1,4 @@
-/* What a connection pool needs in C: leases, waiters, entries, histograms, database connections. */
+/* The native part of connection pools: leases, waiters, entries, histograms, database connections. */
 #ifndef HEARTH_POOL_H
 #define HEARTH_POOL_H
 
@@ -10,21 +10,21 @@ void hearth_register_lease_table(void);
 extern zend_class_entry *hearth_wait_queue_ce, *hearth_histogram_ce;
 hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *offer);
 void hearth_histogram_record(zend_object *histogram, double seconds);
-/* The library is loaded. */
+/* Called when the library is loaded. */
 void hearth_pool_entry_prepare(void);
-/* A factory of a pool runs: what its task gives to extensions is noted. See pool/texts.c. */
+/* Whether a factory of a pool runs: the arguments that its task passes to extensions are noted. See pool/texts.c. */
 bool hearth_texts_are_noted(void);
 void hearth_texts_note(zend_execute_data *call);
-/* Statements of connections that are a pool's are kept when they go. */
+/* Keeps statements of a pool's connections when they are released. */
 void hearth_statements_watch(void);
 void hearth_lease_table_return_all(hearth_task *task);
 /* Whether the object is a PDO with a transaction open. */
 bool hearth_in_transaction(zval *object);
-/* Whether such a connection, or a PgSql\Connection, has an answer that was not read to its end. */
+/* Whether a PDO or PgSql\Connection has an answer that was not read to its end. */
 bool hearth_has_unread_result(zval *object);
-/* The socket of such a connection, -1 if it is closed; false if there is none, or it is not known where. */
+/* Finds the socket of a connection, -1 if it is closed; false if it has none, or it is not known. */
 bool hearth_socket_of(zval *object, php_socket_t *fd);
-/* The same for what stands for a PDO connection: see task/in_use.c. */
+/* The same for the address that identifies a PDO connection: see task/connection.c. */
 bool hearth_socket_of_pgsql(const void *pdo, php_socket_t *fd);
 void hearth_throw_pdo(const char *state, const char *message);
 

@@ -1,9 +1,9 @@
 /*
- * Statements and results that code still holds after the lease of their connection. To free one may send something, and wait for the
- * answer, while the pool resets the connection or another task has it. So an object that goes then is kept at the pool's entry, which
- * frees it where nothing else uses the connection: php/src/Pool/Reset.php.
+ * Statements and results that code still holds after the lease of their connection. To free one may send a command, and wait
+ * for the answer, while the pool resets the connection or another task has it. So an object released then is kept at the
+ * pool's entry, which frees it when nothing else uses the connection: php/src/Pool/Reset.php.
  *
- * The destructor handler of the extension's class keeps it: an object that it gives a further reference stays.
+ * The destructor handler of the extension's class keeps the object by adding a reference.
  */
 #include "engine/engine.h"
 #include "pool/entry.h"
@@ -14,10 +14,10 @@ typedef struct {
 	zend_object_dtor_obj_t destroy;
 } statement_class;
 
-/* Of PgSql\Result and the classes of SQLite3 none sends anything when it goes. */
+/* PgSql\Result and the classes of SQLite3 are not here: they send nothing when they are freed. */
 static statement_class classes[] = {{.name = "pdostatement"}, {.name = "mysqli_stmt"}, {.name = "mysqli_result"}};
 
-/* By handle, when an object was made; only of those that were made while connections of pools were known. */
+/* Creation times by object handle; only of objects made while connections of pools were known. */
 static HashTable made;
 
 static const statement_class *class_of(const zend_class_entry *ce)
@@ -43,14 +43,14 @@ void hearth_statement_made(const zend_execute_data *call, const zval *returned)
 	}
 	if (made.nTableSize == 0) {
 		zend_hash_init(&made, 64, NULL, NULL, 1);
-		/* Not as a list, where an element far from the others costs what lies between. */
+		/* Not a packed array, where an element far from the others costs the memory in between. */
 		zend_hash_real_init_mixed(&made);
 	}
 	ZVAL_DOUBLE(&at, hearth_monotonic());
 	zend_hash_index_update(&made, object->handle, &at);
 }
 
-/* When it was made, and forget that; 0: before the first lease of a pool was over, or outside of tasks. */
+/* Returns when the object was made, and forgets it; 0: before the first lease of a pool had ended, or outside of tasks. */
 static double take_creation(const zend_object *object)
 {
 	const zval *at = made.nTableSize ? zend_hash_index_find(&made, object->handle) : NULL;
@@ -72,15 +72,15 @@ static void on_destroy(zend_object *object)
 		return;
 	}
 	created = take_creation(object);
-	/* A destructor of the app's may have given it to something that keeps it. */
+	/* A destructor of the app may have stored it elsewhere. */
 	if (hearth_current && GC_REFCOUNT(object) == references) {
 		hearth_pool_calls_keep(object, created);
 	}
 }
 
 /*
- * The handlers are the extension's own, in memory that it writes itself when it starts: mysqli makes its objects without the function
- * that its classes name for that.
+ * Changes the extension's own handlers, in memory that the extension itself writes at startup: mysqli makes its objects
+ * without the function that its classes name for that.
  */
 static void watch_class(statement_class *class, zend_class_entry *ce)
 {

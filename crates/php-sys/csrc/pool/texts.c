@@ -1,12 +1,13 @@
 /*
- * The texts that a pool's factory gives to extensions: among them the SQL with which it sets up its session. PostgreSQL lists no custom
- * settings (`SET my.tenant = …`), so their names are looked for there: php/src/Pool/PostgresqlSession.php.
+ * The texts that a pool's factory passes to extensions: among them the SQL that sets up its session. PostgreSQL does not
+ * list custom settings (`SET my.tenant = …`), so their names are searched for in those texts:
+ * php/src/Pool/PostgresqlSession.php.
  */
 #include "engine/engine.h"
 #include "engine/watch.h"
 #include "pool/pool.h"
 
-/* A factory that runs, of which there are few. Where a fatal error ends it, its task's number is not used again. */
+/* A running factory; there are few. If a fatal error ends it, the id of its task is not used again. */
 typedef struct recorder {
 	uint64_t task;
 	zval texts;
@@ -15,7 +16,7 @@ typedef struct recorder {
 
 static recorder *recorders;
 
-/* A name of a custom setting has a dot. */
+/* Keeps texts with a dot, because the name of a custom setting has one. */
 static void add(zval *texts, zval *value)
 {
 	zval *element;
@@ -66,7 +67,7 @@ static recorder *begin(void)
 	return self;
 }
 
-/* The texts are the caller's. */
+/* The caller owns the texts. */
 static void end(recorder *self, zval *texts)
 {
 	recorder **place = &recorders;
@@ -80,8 +81,8 @@ static void end(recorder *self, zval *texts)
 }
 
 /*
- * array Hearth\Internal\withTexts(callable $code): what the function returns, and the list of the texts with a dot that it gave to
- * functions of extensions that may wait. Outside of tasks the list is empty.
+ * array Hearth\Internal\withTexts(callable $code): the result of the function, and the list of the texts with a dot that it
+ * passed to functions of extensions that may wait. Outside of tasks the list is empty.
  */
 ZEND_FUNCTION(Hearth_Internal_withTexts)
 {

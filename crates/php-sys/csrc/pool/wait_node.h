@@ -7,13 +7,13 @@
 
 typedef struct hearth_queue hearth_queue;
 
-/* Where a task waits, if in a queue. */
+/* The place of a task in a queue. */
 typedef struct {
-	hearth_queue *queue;             /* NULL: in none */
+	hearth_queue *queue;             /* NULL: in no queue */
 	hearth_task *previous, *next;
-	double since;                    /* its time runs from then */
+	double since;                    /* start of its timeout, in seconds of CLOCK_MONOTONIC */
 	bool served;
-	zval value;                      /* what it was served; before, what it has to give */
+	zval value;                      /* the value that it was served; before, the value that it offers */
 } hearth_wait_node;
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The class Hearth\Internal\WaitQueue: tasks that wait, first come first served.
  *
- * The queue is a list through the tasks themselves, because a task whose time is up or that is cancelled leaves from the
+ * The queue is a list through the tasks themselves, because a task that times out or is cancelled leaves from the
  * middle: that must cost the same however many wait, and leave nothing behind. A task waits in one queue at most.
  */
 #include "engine/engine.h"
@@ -63,7 +63,7 @@ static void leave(hearth_task *task)
 	queue->count--;
 }
 
-/* Only where the process ends while tasks wait. */
+/* Tasks still wait only where the process ends. */
 static void free_queue(zend_object *object)
 {
 	hearth_queue *queue = queue_of(object);
@@ -74,23 +74,23 @@ static void free_queue(zend_object *object)
 	zend_object_std_dtor(object);
 }
 
-/* Until it is served: 0; its time is up: 1; it was cancelled, and the exception is under way: 2. */
+/* Waits. Returns 0 when served, 1 after the timeout, 2 when cancelled, with the exception pending. */
 static int wait_until(const hearth_wait_node *place, double until)
 {
 	int woken;
 
 	do {
-		/* Less than 0 would be for ever. */
+		/* A negative value would mean no limit. */
 		double left = until == ZEND_INFINITY ? 0 : until - hearth_monotonic();
 
 		woken = hearth_on_park(until == ZEND_INFINITY ? -1 : MAX(0, left));
-		/* What is woken without being served was woken for something else. */
+		/* A task that is woken without being served was woken for something else. */
 	} while (woken == 0 && !place->served);
-	/* It was served at the moment at which its time was up: what it was served would be lost. */
+	/* Served at the moment of the timeout: otherwise the served value would be lost. */
 	return woken == 1 && place->served ? 0 : woken;
 }
 
-/* It was served and cancelled at the same moment: another task may have that. */
+/* Served and cancelled at the same moment: passes the value on to another task. */
 static void pass_on(zend_fcall_info *fci, zend_fcall_info_cache *cache, zval *value)
 {
 	zval nothing;
@@ -150,7 +150,7 @@ ZEND_METHOD(Hearth_Internal_WaitQueue, wait)
 	zval_ptr_dtor(&value);
 }
 
-/* The task that was served, NULL if no task waits. With `offer`, what it had to give is put there. */
+/* Returns the task that was served, NULL if no task waits. `*offer` receives the value that the task offered. */
 hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *offer)
 {
 	hearth_queue *queue = queue_of(waiters);
@@ -162,8 +162,8 @@ hearth_task *hearth_wait_queue_serve(zend_object *waiters, zval *value, zval *of
 	}
 	leave(task);
 	/*
-	 * It may have been woken for something else before, and not have run since: a task of its request has ended. One that was
-	 * cancelled meanwhile passes on what it was served.
+	 * The task may have been woken for something else before, such as the end of a task of its request, and not have run
+	 * since. If it was cancelled meanwhile, it passes on the value.
 	 */
 	hearth_on_unpark(task->owner);
 	ZVAL_COPY_VALUE(&before, &task->place.value);

@@ -1,8 +1,9 @@
 /*
- * What a file declares and what its code does besides, as the engine compiles it: nothing is run, nothing is declared.
+ * Facts about a file: what it declares and what its code does besides, from the engine's compiler: nothing is
+ * run, nothing is declared.
  *
  * For the children of `hearth preload build`, with opcache off. A file that does not compile ends the process with PHP's own
- * message. What was compiled is taken out of the tables again and never freed: the process is short.
+ * message. Compiled code is taken out of the tables again and never freed: the process is short-lived.
  */
 #include "compat.h"
 #include "preload/preload.h"
@@ -11,7 +12,7 @@
 #include "zend_enum.h"
 #include "preload/facts_arginfo.h"
 
-/* As opcache compiles, so that a class says by name what it extends, and nothing of this process is linked in. */
+/* Compiles as opcache does, so that a class names its parent, and no class of this process is linked in. */
 #define AS_FOR_PRELOAD (ZEND_COMPILE_IGNORE_INTERNAL_CLASSES | ZEND_COMPILE_IGNORE_OTHER_FILES | ZEND_COMPILE_DELAYED_BINDING \
 	| ZEND_COMPILE_NO_CONSTANT_SUBSTITUTION | ZEND_COMPILE_NO_PERSISTENT_CONSTANT_SUBSTITUTION | ZEND_COMPILE_IGNORE_OBSERVER)
 
@@ -33,7 +34,7 @@ static void add_text(zval *set, const char *kind, const char *name)
 	zend_string_release(text);
 }
 
-/* Classes that a constant expression names. */
+/* Adds the classes that a constant expression names. */
 static void of_expression(zval *set, zend_ast *ast)
 {
 	uint32_t count, n;
@@ -78,7 +79,7 @@ static void of_type(zval *set, zend_type type)
 	} ZEND_TYPE_FOREACH_END();
 }
 
-/* What it names and can be linked without. */
+/* Adds the classes that it names but can be linked without. */
 static void uses_of(zval *set, zend_class_entry *class)
 {
 	zend_class_constant *constant;
@@ -99,7 +100,7 @@ static void uses_of(zval *set, zend_class_entry *class)
 	}
 }
 
-/* What it cannot be linked without. */
+/* Adds the classes that it cannot be linked without. */
 static void needs_of(zval *set, const zend_class_entry *class)
 {
 	uint32_t n;
@@ -133,7 +134,7 @@ static void describe_class(zval *classes, zend_class_entry *class)
 	add_next_index_zval(classes, &one);
 }
 
-/* The name of what is called or fetched. */
+/* Returns the name of the function that is called, or of the constant that is fetched. */
 static const char *operand(const zend_op *line)
 {
 	zval *name;
@@ -157,7 +158,7 @@ static bool is_call(zend_uchar opcode)
 	return opcode == ZEND_DO_FCALL || opcode == ZEND_DO_ICALL || opcode == ZEND_DO_FCALL_BY_NAME;
 }
 
-/* A jump over the other form of the call before it. */
+/* Whether the line is a jump over the other form of the call before it. */
 static bool is_over_frameless(const zend_op *line)
 {
 	return line->opcode == ZEND_JMP && HEARTH_IS_FRAMELESS_CALL(line[1].opcode);
@@ -170,7 +171,7 @@ static bool is_result_unused(const zend_op *call)
 	return call->result_type == IS_UNUSED || (next->opcode == ZEND_FREE && next->op1.var == call->result.var);
 }
 
-/* The class of `class_exists(Some\Class::class);`, whose result is not looked at: such a line is there to load it. */
+/* Returns the class of `class_exists(Some\Class::class);` with an unused result: such a line is there to load the class. */
 static const char *loaded_by(const char *function, const zend_op *value, const zend_op *call)
 {
 	if ((strcasecmp(function, "class_exists") && strcasecmp(function, "interface_exists")) || !is_result_unused(call)) {
@@ -262,7 +263,7 @@ static void describe_code(zval *facts, const zend_op_array *code)
 	add_assoc_zval(facts, "conditional", &functions);
 }
 
-/* Takes the entries from this place on out of a table, and gives them to none. */
+/* Removes the entries from `from` on from a table, without destroying them. */
 static void forget(HashTable *table, uint32_t from)
 {
 	dtor_func_t destroy = table->pDestructor;

@@ -1,9 +1,9 @@
 /*
- * Which preloaded files the current request has used. No include and no autoloader is run for those, so a list of included
+ * The preloaded files that the current request has used. They run neither include nor autoloader, so a list of included
  * files lacks them, and opcache counts no hits.
  *
- * A function gets its cache of the request when it is called first, a class its statics and constants; at the start of the
- * next request all of these pointers are empty again (zend_activate). So a pointer that is set says that it was used.
+ * A function gets its run-time cache for the request at its first call, a class its statics and constants; at the start of
+ * the next request all of these pointers are empty again (zend_activate). So a pointer that is set means that it was used.
  */
 #include "compat.h"
 #include "preload/preload.h"
@@ -17,7 +17,7 @@ static bool was_called(const zend_function *function)
 		&& (function->common.fn_flags & immutable) && RUN_TIME_CACHE(&function->op_array);
 }
 
-/* `seen`: its use would show, because it has code of its own. */
+/* `*seen`: whether a use would show, because the class has code of its own. */
 static bool was_used(zend_class_entry *class, bool *seen)
 {
 	const zend_function *function;
@@ -75,7 +75,7 @@ ZEND_FUNCTION(Hearth_Internal_preloadedFilesUsed)
 			add(return_value, function->op_array.filename, true);
 		}
 	} ZEND_HASH_FOREACH_END();
-	/* Made by `new` alone: no method of theirs may have run. */
+	/* Classes that were only used by `new`: none of their methods may have run. */
 	for (n = 1; n < EG(objects_store).top; n++) {
 		const zend_object *object = EG(objects_store).object_buckets[n];
 

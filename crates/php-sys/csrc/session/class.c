@@ -1,6 +1,6 @@
 /*
- * The class Hearth\Session: the same sessions for code that calls a save handler by itself, such as a framework. A session that was
- * read is locked until it is written, destroyed or closed, or until the request ends.
+ * The class Hearth\Session: the same sessions for code that calls a save handler itself, such as a framework. A session that
+ * was read is locked until it is written, destroyed or closed, or until the request ends.
  */
 #include "session/session.h"
 #include "session/class_arginfo.h"
@@ -11,8 +11,8 @@ extern zend_class_entry *php_session_id_iface_entry __attribute__((weak));
 extern zend_class_entry *php_session_update_timestamp_iface_entry __attribute__((weak));
 
 typedef struct {
-	zend_string *path;               /* NULL: open() says it, or none */
-	bool fixed;                      /* the constructor said it */
+	zend_string *path;               /* NULL: not set by the constructor or open() */
+	bool fixed;                      /* the constructor set the path */
 	zend_long lifetime;              /* 0: session.gc_maxlifetime */
 	zend_object std;
 } session_object;
@@ -40,7 +40,7 @@ static void set_path(session_object *self, zend_string *path)
 	self->path = path ? zend_string_copy(path) : NULL;
 }
 
-/* Several requests may use one object, each for itself. */
+/* Several requests may use one object; each has sessions of its own. */
 static const void *opener(const session_object *self)
 {
 	const hearth_request_state *request = hearth_current_request();
@@ -52,7 +52,7 @@ static void free_session(zend_object *object)
 {
 	session_object *self = object_of(object);
 
-	/* The same address may be another object's next. */
+	/* Another object may get the same address. */
 	hearth_session_locks_release(self);
 	set_path(self, NULL);
 	zend_object_std_dtor(object);

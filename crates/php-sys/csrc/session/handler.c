@@ -1,18 +1,18 @@
 /*
- * session.save_handler = hearth: PHP's own session functions, with the cache in place of files. As there, a session is locked from
- * its read to its close, and one that is opened is there even if nothing is written; session.save_path keeps sessions of one
- * server apart.
+ * session.save_handler = hearth: PHP's own session functions, with the cache in place of files. As with files, a session is
+ * locked from its read to its close, and a session that was opened exists even if nothing is written; session.save_path
+ * separates the sessions of one server.
  */
 #include "session/session.h"
 
-/* Debian's libphp has the session extension in it; a build without it leaves these null. */
+/* Debian's libphp contains the session extension; in a build without it these are null. */
 extern php_ps_globals ps_globals __attribute__((weak));
 extern zend_result php_session_register_module(const ps_module *module) __attribute__((weak));
 
 PS_FUNCS_UPDATE_TIMESTAMP(hearth);
 
 typedef struct {
-	bool refused;                    /* its lock did not come while its id was looked at: a read does not wait again */
+	bool refused;                    /* its lock was not obtained while its id was validated: a read does not wait again */
 	size_t length;
 	char path[];
 } opened;
@@ -22,7 +22,7 @@ static hearth_str path_of(const opened *self)
 	return (hearth_str){self->path, self->length};
 }
 
-/* The key in the cache of the id `key`. */
+/* Makes the key in the cache for the session id `key`. */
 static bool find_key(opened *self, zend_string *key, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *out)
 {
 	return self && hearth_session_key(path_of(self), key, buffer, out);
@@ -39,7 +39,7 @@ PS_OPEN_FUNC(hearth)
 		return FAILURE;
 	}
 	if (self && self->length == length && memcmp(self->path, save_path, length) == 0) {
-		/* session_reset(): it stays locked. */
+		/* session_reset(): the session stays locked. */
 		return SUCCESS;
 	}
 	if (self) {
@@ -65,7 +65,7 @@ PS_CLOSE_FUNC(hearth)
 	return SUCCESS;
 }
 
-/* A task of this request may have closed the session while another waited for its lock: what it was opened with is freed then. */
+/* Another task of this request may have closed the session while this one waited for its lock: `self` is freed then. */
 static bool is_open(const opened *self, void **mod_data)
 {
 	if (EXPECTED(PS_GET_MOD_DATA() == self)) {
@@ -75,7 +75,7 @@ static bool is_open(const opened *self, void **mod_data)
 	return false;
 }
 
-/* One at a time: that of another id is let go. */
+/* A request has one session at a time: releases those of other ids. */
 static void release_others(const opened *self, hearth_str key)
 {
 	if (!hearth_session_lock_find(self, key)) {
@@ -147,8 +147,8 @@ PS_CREATE_SID_FUNC(hearth)
 }
 
 /*
- * With strict mode an id is looked at before its session is read. It is locked from here on: were it destroyed in between, as by
- * a logout, the id would be used for a new one.
+ * With strict mode an id is validated before its session is read. The session is locked from here on: if it were destroyed
+ * in between, as by a logout, the id would be used for a new one.
  */
 PS_VALIDATE_SID_FUNC(hearth)
 {
@@ -160,7 +160,7 @@ PS_VALIDATE_SID_FUNC(hearth)
 		return FAILURE;
 	}
 	if (ps_globals.session_status == php_session_active && hearth_session_lock_any(self)) {
-		/* session_create_id() and session_regenerate_id() only ask whether there is one. */
+		/* session_create_id() and session_regenerate_id() only ask whether such a session exists. */
 		return SUCCESS;
 	}
 	if (!hearth_session_lock_take(self, full)) {

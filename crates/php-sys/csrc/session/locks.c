@@ -1,19 +1,19 @@
 /*
- * Which sessions the requests of this process have open. A request has a session for itself from the first read to its close; what
- * it leaves open is closed at its end, however it ends, and what a process leaves the cache sees to.
+ * The sessions that requests of this process have open. A request has a session for itself from the first read to its close;
+ * sessions left open are closed at the request's end, however it ends, and the cache closes those that a process leaves.
  */
 #include "session/session.h"
 #include "task/no_suspend.h"
 
 #include <unistd.h>
 
-/* In microseconds, between two looks. */
+/* Microseconds between two attempts. */
 #define FIRST_WAIT 200
 #define LONGEST_WAIT 5000
-/* In seconds: longer than most requests may take. */
+/* Seconds that a request waits at most: longer than most requests may take. */
 #define LONGEST_QUEUE 30.0
 
-/* In memory of the process: a request that broke leaves its own behind. */
+/* In memory of the process: a request that broke leaves its locks behind. */
 static hearth_session_lock *locks;
 
 static bool has_key(const hearth_session_lock *lock, hearth_str key)
@@ -31,7 +31,7 @@ hearth_session_lock *hearth_session_lock_find(const void *by, hearth_str key)
 	return lock;
 }
 
-/* Another handler of this very request has it: it would wait for itself. */
+/* Finds a lock that another handler of this very request has: the request would wait for itself. */
 static hearth_session_lock *find_in_request(hearth_str key)
 {
 	hearth_session_lock *lock = locks;
@@ -67,13 +67,13 @@ static hearth_session_lock *keep(const void *by, hearth_str key, uint64_t token)
 	return lock;
 }
 
-/* None of the tasks of this process goes on while this one waits. */
+/* Whether a task of this process has the lock and cannot go on while this one waits. */
 static bool waits_for_itself(uint64_t holder)
 {
 	return holder >> 32 == (uint64_t) hearth_process_id() && !hearth_may_suspend();
 }
 
-/* False: it is not worth another look. */
+/* False: another attempt is not worthwhile. */
 static bool pause_for(useconds_t *time, double until, uint64_t holder)
 {
 	if (waits_for_itself(holder)) {

@@ -4,40 +4,43 @@
 
 #include "engine/engine.h"
 
-/* Of the path and the id, with a NUL byte between them; as crates/cache has it. */
+/* Bytes of path and id, with a NUL byte between them; as in crates/cache. */
 #define HEARTH_SESSION_MAX_KEY 1024
 #define HEARTH_SESSION_MAX_PATH 700
 
 /* session/locks.c: the sessions that requests of this process have open. */
 typedef struct hearth_session_lock {
 	const hearth_request_state *request;
-	const void *by;                  /* what opened it in that request: a handler */
+	const void *by;                  /* the handler that opened it in that request */
 	uint64_t token;
-	zend_long process;               /* that took it: in its copy by pcntl_fork() it is open, and stays the parent's */
+	zend_long process;               /* the process that took it: a pcntl_fork() copy has it open, but not the lock */
 	struct hearth_session_lock *next;
 	size_t length;
 	char key[];
 } hearth_session_lock;
 
-/* Waits while another request has it. NULL: a warning or an exception says why. What this request has already it gets at once. */
+/*
+ * Waits while another request has the lock. NULL: a warning or an exception has the reason. A lock that this request has
+ * already is returned at once.
+ */
 hearth_session_lock *hearth_session_lock_take(const void *by, hearth_str key);
-/* NULL: `by` has not opened it. */
+/* Returns NULL if `by` has not opened it. */
 hearth_session_lock *hearth_session_lock_find(const void *by, hearth_str key);
-/* Has it any open? */
+/* Whether `by` has any session open. */
 bool hearth_session_lock_any(const void *by);
 void hearth_session_lock_release(hearth_session_lock *lock);
-/* Of all sessions that `by` has open. */
+/* Releases all sessions that `by` has open. */
 void hearth_session_locks_release(const void *by);
 
-/* session/store.c: what both handlers do. False: a warning or an exception says why. */
+/* session/store.c: common operations of both handlers. False: a warning or an exception has the reason. */
 bool hearth_session_key(hearth_str path, zend_string *id, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *key);
 bool hearth_session_exists(hearth_str key);
 bool hearth_session_read(const void *by, hearth_str key, zend_long lifetime, zend_string **data);
 bool hearth_session_write(const void *by, hearth_str key, zend_string *data, zend_long lifetime);
-/* The same data for another `lifetime` seconds; where it is not there it is written. */
+/* Keeps the same data for another `lifetime` seconds; writes the session if it does not exist. */
 bool hearth_session_touch(const void *by, hearth_str key, zend_string *data, zend_long lifetime);
 bool hearth_session_destroy(hearth_str key);
-/* The number of expired ones that are removed; -1: a warning says why. */
+/* Returns the number of expired sessions that were removed; -1 after a warning. */
 zend_long hearth_session_collect(void);
 bool hearth_session_done(int outcome, size_t size);
 zend_string *hearth_session_new_id(hearth_str path, void **handler);

@@ -1,7 +1,7 @@
-/* What is done with a session in the cache, and what is said where it cannot be done. */
+/* Operations on sessions in the cache, and their warnings. */
 #include "session/session.h"
 
-/* Of the log's warnings that sessions take too much, in seconds. */
+/* Seconds between two log lines that sessions take too much. */
 #define BETWEEN_WARNINGS 60.0
 
 bool hearth_session_done(int outcome, size_t size)
@@ -128,7 +128,7 @@ zend_long hearth_session_collect(void)
 	return hearth_session_done(hearth_on_session_collect(&removed), 0) ? (zend_long) removed : -1;
 }
 
-/* As the engine makes them; NULL after an exception. */
+/* Makes an id as the engine does; NULL after an exception. */
 zend_string *hearth_session_new_id(hearth_str path, void **handler)
 {
 	char buffer[HEARTH_SESSION_MAX_KEY];

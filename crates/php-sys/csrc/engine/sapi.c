@@ -1,4 +1,4 @@
-/* The server API that PHP sees: start of the engine, its callbacks, its time limit. */
+/* The server API that PHP sees: boot of the engine, its callbacks, its time limit. */
 #include "cache/cache.h"
 #include "engine/engine.h"
 #include "engine/programs.h"
@@ -37,8 +37,8 @@ bool hearth_is_cli(void)
 
 /*
  * PHP's own timer counts the CPU time of the whole process and would end whichever task runs when it fires; and it costs
- * three system calls a request. In a server set_time_limit() limits how long this request computes, which the process's
- * watchdog looks after, and gives it as much more time by the clock as it asks for.
+ * three system calls a request. In a server set_time_limit() limits the time that this request computes, which the process's
+ * watchdog enforces, and extends the request's time limit by the clock by as much.
  */
 zend_long hearth_time_limit;
 
@@ -68,7 +68,9 @@ static void own_time_limit(void)
 	EG(timeout_seconds) = 0;
 }
 
-/* At an interrupt: the script has used up its CPU time. The engine reports it as it always does, at the next one. */
+/*
+ * Called at an interrupt, when the script has used up its CPU time. The engine reports it as usual, at the next interrupt.
+ */
 void hearth_time_out(int64_t limit)
 {
 	EG(timeout_seconds) = limit;
@@ -112,7 +114,7 @@ static int on_startup(sapi_module_struct *module)
 	return php_module_startup(module, &hearth_module);
 }
 
-/* The working directory and the umask of a server are the administrator's business. */
+/* Nothing to do per request: the working directory and the umask of a server are the administrator's. */
 static int no_op(void)
 {
 	return SUCCESS;
@@ -138,8 +140,8 @@ sapi_module_struct hearth_sapi = {
 };
 
 /*
- * Modules start before zend extensions: from here until the engine is up, go by a name that opcache accepts. PHP_SAPI
- * was registered before, with our own.
+ * Modules start before zend extensions: from here until the engine is up, the server has a name that opcache accepts.
+ * PHP_SAPI was registered before, with Hearth's own name.
  */
 static PHP_MINIT_FUNCTION(hearth)
 {
@@ -211,7 +213,7 @@ static bool start_engine(const hearth_boot_args *args)
 	return true;
 }
 
-/* The long request in which the app lives. */
+/* Begins the long request in which the app lives. */
 static bool begin_residence(void)
 {
 	hearth_no_suspend_in_engine();
@@ -233,7 +235,7 @@ static bool begin_residence(void)
 	return true;
 }
 
-/* Start the engine, for the life of the process. */
+/* Starts the engine, for the life of the process. */
 bool hearth_boot(const hearth_boot_args *args)
 {
 	boot_args = args;
@@ -270,7 +272,7 @@ bool hearth_boot(const hearth_boot_args *args)
 	}
 }
 
-/* Boot is over: what is set up now is what every request starts with. */
+/* Ends boot: the current state is what every request begins with. */
 void hearth_seal(void)
 {
 	zend_try {
@@ -286,7 +288,7 @@ void hearth_seal(void)
 
 static volatile pid_t signals_of;
 
-/* What was forked for a program, or by pcntl_fork(), ends by the signal. */
+/* A child process, forked for a program or by pcntl_fork(), ends by the signal. */
 static void pass_over(int number)
 {
 	if (getpid() != signals_of) {
@@ -296,8 +298,8 @@ static void pass_over(int number)
 }
 
 /*
- * They come to every process of a group or a unit. A handler, because an ignored signal would be ignored by the programs that
- * PHP starts too. What the app has set stays.
+ * Ignores signals that reach every process of a group or a unit. By a handler, because programs that PHP starts would
+ * inherit an ignored signal. Handlers that the app has set stay.
  */
 void hearth_pass_over_signals(void)
 {

@@ -1,6 +1,6 @@
 /*
- * The end of a request, or of background work: what it started has ended, and what it held is let go. Both may run PHP code,
- * which may begin anew, so it goes round until nothing is left: its memory is the next request's.
+ * The end of a request, or of background work: waits for its tasks and releases what it holds. Both may run PHP code that
+ * starts new work, so they repeat until nothing is left: the next request reuses the memory.
  */
 #include "engine/engine.h"
 #include "engine/programs.h"
@@ -8,8 +8,8 @@
 #include "task/call.h"
 
 /*
- * The engine goes through them as through a list, and then reads wrong memory if one of them registers a function under a name, as
- * session_set_save_handler() does: that makes a table of the list. So it is one before.
+ * The engine walks the shutdown functions as a packed array, and reads wrong memory if one of them registers a function
+ * under a name, as session_set_save_handler() does: that makes a hash table of the array. So it is converted before.
  */
 void hearth_shutdown_functions_ready(void)
 {
@@ -21,8 +21,8 @@ void hearth_shutdown_functions_ready(void)
 }
 
 /*
- * As in every PHP: after the code, before the response is complete, so that they may still echo and set headers. The engine
- * goes on behind a fatal error in one of them; a task does not.
+ * Runs them as every PHP does: after the code, before the response is complete, so that they may still echo and set headers.
+ * The engine goes on after a fatal error in one of them; a task does not.
  */
 void hearth_run_shutdown_functions(void)
 {
@@ -36,7 +36,7 @@ void hearth_run_shutdown_functions(void)
 	hearth_shutdown_functions_ready();
 	php_call_shutdown_functions();
 	if (UNEXPECTED(CG(unclean_shutdown)) || UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || UNEXPECTED(hearth_current->doomed)) {
-		/* None is called twice. They may hold what the error left half done. */
+		/* No function is called twice. The list is not freed: the functions may hold what the error left half done. */
 		BG(user_shutdown_function_names) = NULL;
 		zend_bailout();
 	}
@@ -47,7 +47,7 @@ void hearth_run_shutdown_functions(void)
 	}
 }
 
-/* Once the wait for them was ended, by the time limit or a client that left, the children are not wanted any more. */
+/* Waits for the children. Once that wait was ended, by the time limit or a client that left, they are cancelled. */
 static void join_children(hearth_request_state *state)
 {
 	bool cancel = state->failed || state->output.gone;
@@ -79,7 +79,7 @@ void hearth_run_deferred(hearth_request_state *state)
 	}
 }
 
-/* Whether php://input is still open: such a stream points at the body without counting. */
+/* Whether php://input is still open: such a stream points at the body without counting a reference. */
 static bool input_is_open(void)
 {
 	zend_resource *resource;
@@ -107,7 +107,7 @@ static void end_body(void)
 	}
 }
 
-/* The exception is the end of this wait, not of those that follow. */
+/* An exception ends this wait only, not the waits that follow. */
 static void let_response_go(void)
 {
 	hearth_on_yield();
@@ -151,7 +151,7 @@ static void release_handlers(hearth_request_state *state)
 	ZVAL_UNDEF(&SG(callback_func));
 }
 
-/* In the order of php_request_shutdown. */
+/* Releases in the order of php_request_shutdown. */
 static void release(hearth_request_state *state)
 {
 	if (state->request_object) {
@@ -180,7 +180,7 @@ static void release(hearth_request_state *state)
 	}
 }
 
-/* Everything of a request that may run PHP code; with it ends the task to which it belongs. */
+/* Does everything at the end of a request that may run PHP code; the task of the request ends with it. */
 void hearth_request_end(hearth_task *task)
 {
 	hearth_request_state *state = task->request;

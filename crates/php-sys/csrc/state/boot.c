@@ -1,6 +1,6 @@
 /*
- * What the entry script set and every request begins with, where the engine keeps it in memory that ends with a request:
- * taken away at the seal, given to each request as its own copy. An app that sets none of it pays for none of it.
+ * Settings of the entry script that every request begins with, where the engine keeps them in memory that ends with a
+ * request: taken away at the seal, and copied for each request. An app that sets none of them pays for none of it.
  */
 #include "hearth.h"
 #include "state/hidden.h"
@@ -9,7 +9,7 @@
 
 #include <ext/standard/file.h>
 
-/* Whether one of them is set. */
+/* Whether any of them is set. */
 static bool any;
 
 bool hearth_call_function(const char *name, zval *argument, zval *result)
@@ -74,7 +74,7 @@ static void seal_streams(void)
 	any |= wrappers || filters || filter_classes;
 }
 
-/* Without a destructor: what is in it is boot's. */
+/* Copies without a destructor: the entries are boot's. */
 static HashTable *copy_of(HashTable *table)
 {
 	HashTable *copy = NULL;
@@ -87,10 +87,10 @@ static HashTable *copy_of(HashTable *table)
 	return copy;
 }
 
-/* Of main/streams/userspace.c; its `abstract` points to itself. */
+/* From main/streams/userspace.c; its `abstract` points to itself. */
 typedef struct { php_stream_wrapper wrapper; char *protocol; zend_class_entry *ce; zend_resource *resource; } user_wrapper;
 
-/* What a wrapper of PHP code is counted by; NULL for the engine's own. */
+/* Returns the resource that holds a wrapper of PHP code; NULL for the engine's own wrappers. */
 zend_resource *hearth_wrapper_resource(php_stream_wrapper *wrapper)
 {
 	user_wrapper *user = wrapper->abstract;
@@ -126,7 +126,7 @@ static void apply_streams(void)
 	}
 }
 
-/* Take boot's own entries out of a request's copy, which is about to be destroyed with what it holds. */
+/* Takes boot's own entries out of a request's copy, before the copy is destroyed with its entries. */
 void hearth_boot_spare_filters(HashTable *copy)
 {
 	dtor_func_t destroy = copy->pDestructor;
@@ -186,7 +186,7 @@ static const char *const mb_names[] = {
 #define MB_SETTINGS (sizeof mb_names / sizeof *mb_names)
 static zval mb_values[MB_SETTINGS];
 
-/* The extension's own end and beginning of a request: its settings are those of php.ini again. */
+/* Ends and begins the extension's request: its settings are those of php.ini again. */
 static void restart(const char *name)
 {
 	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, name, strlen(name));
@@ -266,7 +266,7 @@ void hearth_boot_settings_seal(void)
 	hearth_assert_callback_seal();
 }
 
-/* In a task, before the first code of a request runs. */
+/* Called in a task, before the first code of a request runs. */
 void hearth_boot_settings_apply(void)
 {
 	if (EXPECTED(!any)) {

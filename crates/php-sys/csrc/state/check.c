@@ -1,15 +1,18 @@
-/* Snapshots of the writable memory of libphp and the extensions, and of what the process has, and what differs from now. */
+/*
+ * Snapshots of the writable memory of libphp and the extensions, and of the process's settings, and
+ * their comparison with now.
+ */
 #include "compat.h"
 #include "state/check.h"
 
-/* Of what a pointer leads to, no more than this. */
+/* The most bytes that are compared behind a pointer. */
 #define HEARTH_CONTENT 2048
 
-/* Memory of the engine's heap, or of the process's, that a variable points to. */
+/* Memory of the engine's heap, or of malloc()'s, that a variable points to. */
 typedef struct { uintptr_t from; const void *block; size_t size; size_t at; } pointed;
 
 struct hearth_snapshot {
-	char *bytes;                     /* all segments, one behind another */
+	char *bytes;                     /* all segments, one after another */
 	pointed *blocks;
 	size_t block_count, block_capacity;
 	char *contents;
@@ -20,7 +23,7 @@ struct hearth_snapshot {
 
 /* ---- taking ---- */
 
-/* Where malloc() has its memory; what other threads and large blocks have is not looked at. */
+/* Returns the start of malloc()'s memory; memory of other threads and large blocks are not examined. */
 static uintptr_t heap_start(void)
 {
 	static uintptr_t start;
@@ -31,7 +34,7 @@ static uintptr_t heap_start(void)
 		return start;
 	}
 	while (fgets(line, sizeof line, maps)) {
-		/* It may be several pieces, one behind another. */
+		/* The heap may be several mappings, one after another. */
 		if (!start && strstr(line, "[heap]")) {
 			start = (uintptr_t) strtoull(line, NULL, 16);
 		}
@@ -40,7 +43,10 @@ static uintptr_t heap_start(void)
 	return start;
 }
 
-/* How much of a block of malloc() can be read, if `pointer` is one: its size stands before it, and behind it is the next one. */
+/*
+ * Returns the readable bytes of a block of malloc(), if `pointer` is one: its size stands before it, and
+ * the next block follows it.
+ */
 static size_t readable_of_process(uintptr_t pointer)
 {
 	uintptr_t start = heap_start(), end = (uintptr_t) sbrk(0);
@@ -57,7 +63,7 @@ static size_t readable_of_process(uintptr_t pointer)
 	return (next & 1) && (next & ~(size_t) 7) >= 32 ? size - 8 : 0;
 }
 
-/* How much of the engine's heap can be read from `pointer` on, if it leads there. */
+/* Returns the bytes of the engine's heap that can be read from `pointer` on; 0 if it points elsewhere. */
 static size_t readable_of_engine(const void *pointer)
 {
 	size_t in_chunk = ZEND_MM_CHUNK_SIZE - ((uintptr_t) pointer & (ZEND_MM_CHUNK_SIZE - 1)), size;
@@ -78,7 +84,7 @@ static size_t readable_from(const void *pointer)
 	return size > HEARTH_CONTENT ? HEARTH_CONTENT : size;
 }
 
-/* What the loader knows of a library changes with the functions that it finds. */
+/* Whether the block is the loader's record of a library, which changes as functions are resolved. */
 static bool is_of_loader(const void *block)
 {
 	zend_module_entry *module;
@@ -155,12 +161,12 @@ void hearth_snapshot_free(hearth_snapshot *snapshot)
 
 /* ---- comparing ---- */
 
-/* One variable of which some words differ. */
+/* One variable in which some words differ. */
 typedef struct {
 	hearth_prelude *library;
 	const char *name, *kind;
 	uintptr_t start, end;            /* of the variable */
-	uintptr_t first;                 /* word of it that differs */
+	uintptr_t first;                 /* the first word that differs */
 	uint64_t before, after;
 	size_t words;
 	const hearth_state_row *row;
@@ -174,7 +180,7 @@ typedef struct {
 	finding now;
 } comparison;
 
-/* The narrowest: a field before the whole globals of its module. */
+/* Returns the narrowest row: a field rather than the whole globals of its module. */
 static const hearth_state_row *narrowest(const hearth_state_row *found, const hearth_state_row *rows, size_t count, uintptr_t address)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -193,7 +199,7 @@ static const hearth_state_row *row_at(uintptr_t address)
 	return narrowest(narrowest(NULL, rows, count, address), others, statics, address);
 }
 
-/* What may be another value in each request, as long as it is one: where its request lies, when it began. */
+/* Whether both values are pointers or times: those may differ between requests, as where a request lies or when it began. */
 static bool looks_alike(uint64_t before, uint64_t after)
 {
 	return before > UINT32_MAX && after > UINT32_MAX;
@@ -279,14 +285,17 @@ static void name_variable(finding *now, uintptr_t address)
 	}
 }
 
-/* A table that has no name is one variable; of what has fields, words that lie together are one finding. */
+/*
+ * Whether the word belongs to the current finding. A table without a name is one variable; in others only
+ * adjacent words are joined.
+ */
 static bool belongs(const finding *now, uintptr_t address, bool accepted)
 {
 	return now->words && address < now->end && accepted == now->accepted && row_at(address) == now->row
 		&& (now->is_static || (address & ~(uintptr_t) 7) == (now->first & ~(uintptr_t) 7) + now->words * 8);
 }
 
-/* The first byte of a word that differs: a row may begin in the middle of one. */
+/* Returns the address of the first byte that differs: a row may begin in the middle of a word. */
 static uintptr_t first_byte(uintptr_t address, uint64_t before, uint64_t after)
 {
 	return address + (uintptr_t) __builtin_ctzll(before ^ after) / 8;
@@ -328,8 +337,8 @@ static void compare_segment(comparison *compare, const hearth_segment *segment, 
 }
 
 /*
- * Half a word of content, without what changes by itself in everything that is counted: the references, and behind the type what
- * the garbage collector has noted.
+ * Compares half a word of content, without the parts that change in every counted value: the reference count, and behind the
+ * type the bits of the garbage collector.
  */
 static bool half_differs(const char *then, const char *now, size_t at)
 {
@@ -345,7 +354,7 @@ static bool content_is_accepted(const hearth_state_row *row)
 	return row && row->treatment != HEARTH_STATE_UNTREATED && row->treatment != HEARTH_STATE_RESTORED && row->treatment != HEARTH_STATE_RESET;
 }
 
-/* What the same pointer leads to. */
+/* Compares the memory that the same pointer points to. */
 static void compare_content(comparison *compare, const pointed *block, const char *contents, hearth_prelude *library)
 {
 	const hearth_state_row *row = row_at(block->from);

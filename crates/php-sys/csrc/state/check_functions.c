@@ -2,8 +2,8 @@
  * The check's native functions, which exist only with the setting hearth.state_check at boot: 1 for an app that calls them, 2 for
  * `hearth check --leaks`.
  *
- * A snapshot is taken and compared in requests that do nothing else: each begins with a state of its own, so whatever
- * differs between two of them is what a request in between has left, or what one that waits has not put away.
+ * A snapshot is taken and compared in requests that do nothing else: each begins with a state of its own, so a
+ * difference between two of them is state that a request in between has left, or that a waiting request has not put away.
  */
 #include "compat.h"
 #include "state/check.h"
@@ -87,7 +87,7 @@ ZEND_FUNCTION(Hearth_Internal_stateChanges)
 	}
 }
 
-/* Hearth\Internal\stateMemory(): array{php: int, native: int}, what is in use of the engine's heap, and of malloc()'s. */
+/* Hearth\Internal\stateMemory(): array{php: int, native: int}, the bytes in use of the engine's heap, and of malloc()'s. */
 ZEND_FUNCTION(Hearth_Internal_stateMemory)
 {
 	struct mallinfo2 native = mallinfo2();
@@ -98,7 +98,7 @@ ZEND_FUNCTION(Hearth_Internal_stateMemory)
 	add_assoc_long(return_value, "native", (zend_long) (native.uordblks + native.hblkhd));
 }
 
-/* At the start of the module, in a worker that is to be looked at. */
+/* Called at the start of the module, in a worker that is to be checked. */
 void hearth_register_state_check(void)
 {
 	zend_long wanted;

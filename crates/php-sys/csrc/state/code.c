@@ -1,9 +1,9 @@
 /*
  * Names for memory: a library's symbols, and for its unnamed variables the functions that refer to them.
  *
- * Debian's libphp exports few of its variables and has no other symbols. Its functions are better known: those that it
+ * Debian's libphp exports few of its variables and has no other symbols. More of its functions are known: those that it
  * exports, and those that PHP code calls, from the engine's own tables. Code refers to a variable by its distance, so a
- * look through the code tells which functions use which variable, whatever release it is.
+ * scan of the code finds which functions use which variable, in any release.
  */
 #include "compat.h"
 #include "state/map.h"
@@ -95,7 +95,7 @@ static void read_file(const hearth_prelude *library, symbols *variables, symbols
 	close(descriptor);
 }
 
-/* ---- what the engine knows of the functions ---- */
+/* ---- functions that the engine knows ---- */
 
 static bool is_code_of(const hearth_prelude *library, uintptr_t address)
 {
@@ -138,7 +138,7 @@ static void add_functions(const hearth_prelude *library, symbols *to)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* Of all libraries. */
+/* Functions of all libraries. */
 static symbols noted;
 
 void hearth_note_functions(void)
@@ -191,8 +191,8 @@ void hearth_read_symbols(hearth_prelude *library)
 /* ---- references ---- */
 
 /*
- * An operand by distance is 32 bits, counted from the instruction's end, which an immediate of up to 4 bytes may follow. Code is
- * not decoded: bytes that look like one by chance name an unnamed variable wrongly once in a thousand libraries.
+ * A PC-relative operand is 32 bits, counted from the instruction's end, which an immediate of up to 4 bytes may follow. Code
+ * is not decoded: bytes that look like an operand by chance name an unnamed variable wrongly once in a thousand libraries.
  */
 static const int behind_operand[] = {4, 5, 6, 8};
 
@@ -204,13 +204,13 @@ static uintptr_t target_at(uintptr_t place, int behind)
 	return place + (uintptr_t) behind + (uintptr_t) (intptr_t) distance;
 }
 
-/* The byte before an operand by distance says that it is one: the addressing mode of x86-64 with no register. */
+/* Whether the byte before the operand is the addressing mode of x86-64 without a register, which means PC-relative. */
 static bool is_operand(uintptr_t place)
 {
 	return (*(const unsigned char *) (place - 1) & 0xc7) == 0x05;
 }
 
-/* The last of a list that begins at the address or before it, or NULL. */
+/* Returns the last element of a sorted list at or before the address, or NULL. */
 static const hearth_symbol *last_before(const hearth_symbol *list, size_t count, uintptr_t address)
 {
 	size_t low = 0, high = count;
@@ -227,7 +227,7 @@ static const hearth_symbol *last_before(const hearth_symbol *list, size_t count,
 	return low ? &list[low - 1] : NULL;
 }
 
-/* Where the writable segment of that address ends; 0 if there is none. */
+/* Returns the end of the writable segment of that address; 0 if there is none. */
 static uintptr_t end_of_segment(const hearth_prelude *library, uintptr_t address)
 {
 	size_t count;
@@ -241,7 +241,10 @@ static uintptr_t end_of_segment(const hearth_prelude *library, uintptr_t address
 	return 0;
 }
 
-/* The function that a place in the code belongs to; behind an exported one, of which the end is known, there may be others. */
+/*
+ * Returns the function that contains a place in the code; behind an exported function, whose end is
+ * known, there may be others.
+ */
 static const char *function_at(const hearth_prelude *library, uintptr_t place)
 {
 	const hearth_symbol *function = last_before(library->functions, library->function_count, place);

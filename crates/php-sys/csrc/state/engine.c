@@ -1,4 +1,6 @@
-/* The ranges of the engine and of the extension "standard", and what frees them: the rows of state/engine.toml. */
+/*
+ * The ranges of the engine and of the extension "standard", and the functions that free them: the rows of state/engine.toml.
+ */
 #include "hearth.h"
 #include "state/hidden.h"
 #include "state/process_settings.h"
@@ -21,14 +23,15 @@ static const hearth_state_row rows[] = {HEARTH_STATE_ROWS};
 
 /* ---- tick functions ---- */
 
-/* That of an app whose entry script has some is the worker's. */
+/* Used for an app whose entry script has registered tick functions: that list stays the worker's. */
 static zend_llist no_ticks;
 static zend_llist *ticks;
 
 /*
- * Those of PHP code. With the first of them the engine adds a function of its own to those of extensions, which counts on there
- * being a list. A tick function may begin background work, another request, while the engine is in the middle of both lists, so the
- * outer one must not change either: the list is there from the seal on, empty, and what is exchanged is its contents.
+ * Returns the list of PHP code's tick functions. With the first of them the engine adds a function of its own to
+ * those of extensions, which relies on the list. A tick function may begin background work, another request, while
+ * the engine is in the middle of both lists, so the outer list must not change: it exists from the seal on, empty,
+ * and its contents are exchanged.
  */
 static zend_llist *tick_functions(void)
 {
@@ -48,7 +51,7 @@ void hearth_release_tick_functions(void)
 	zend_llist_clean(ticks);
 }
 
-/* ---- what else is freed ---- */
+/* ---- other state to free ---- */
 
 static void free_rewriter(url_adapt_state_ex_t *state)
 {
@@ -110,7 +113,7 @@ void hearth_release_http_headers(void)
 
 /* ---- stream wrappers and filters ---- */
 
-/* Each entry of PHP code holds its wrapper, as do streams that are open, in a static for example. */
+/* Each entry of PHP code holds its wrapper, as do open streams, for example in a static. */
 void hearth_release_stream_wrappers(void)
 {
 	HashTable *wrappers = FG(stream_wrappers);

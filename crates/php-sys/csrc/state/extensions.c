@@ -1,6 +1,6 @@
 /*
- * Extensions of which only some fields are a request's, with headers that say where these are; and what frees the state of a
- * request where the extension's own end of a request does more than that.
+ * Extensions of which only some fields belong to a request, with headers that declare those fields; and the code that frees
+ * the state of a request where the extension's own RSHUTDOWN does more than that.
  */
 #include "hearth.h"
 #include "state/extensions.h"
@@ -30,7 +30,7 @@ static void free_messages(timelib_error_message *messages, int count)
 	}
 }
 
-/* The time zones that the extension has read stay: objects point to them. */
+/* The time zones that the extension has read stay, because objects point to them. */
 static void release_date(void)
 {
 	if (date->timezone) {
@@ -91,7 +91,7 @@ static void add_mysqli(void *globals)
 
 static void **openssl_errors;
 
-/* openssl_error_string(): lists of codes, memory of the process, made at the first error. 8.4 has two. */
+/* openssl_error_string(): lists of codes, in memory of the process, made at the first error. 8.4 has two. */
 static void release_openssl(void)
 {
 	for (size_t i = 0; i < HEARTH_BY_VERSION(1, 2); i++) {
@@ -116,7 +116,7 @@ static void release_filter(void)
 	filter->request_shutdown_func(filter->type, filter->module_number);
 }
 
-/* Its globals are not in its module entry: the entry of one of its settings leads there. Five arrays come first. */
+/* The module entry has no globals: the entry of one of the settings points to them. Five arrays come first. */
 static void add_filter(void *globals)
 {
 	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("filter.default"));
@@ -133,7 +133,7 @@ static void add_filter(void *globals)
 typedef struct { void *collator; char *locale; void *compare; void *iterator; struct { int code, owned; char *message; } error; } intl_globals;
 static intl_globals *intl;
 
-/* What it says of the last error is its own, or a constant. */
+/* The message of the last error is allocated, or a constant. */
 static void release_intl(void)
 {
 	if (intl->error.message && is_zend_ptr(intl->error.message)) {
@@ -166,7 +166,7 @@ static void release_pgsql(void)
 	}
 }
 
-/* The names of types and tables, by numbers that differ from database to database. */
+/* The names of types and tables, by numbers that differ between databases. */
 static void add_pgsql(void *globals)
 {
 	uint32_t owner = hearth_extension_owner("pgsql", release_pgsql);
@@ -182,7 +182,7 @@ static void add_pgsql(void *globals)
 
 /* ---- random ---- */
 
-/* mt_rand() and lcg_value() seed themselves at their first use, and say so beside their state. */
+/* mt_rand() and lcg_value() seed themselves at their first use, and set a flag beside their state. */
 static void add_random(void *globals)
 {
 	uint32_t owner = hearth_extension_owner("random", NULL);
@@ -201,10 +201,10 @@ static void add_random(void *globals)
 
 static zend_module_entry *libxml;
 
-/* Its beginning of a request tells the library again where errors and files are to go. */
+/* The extension's RINIT tells libxml2 again where errors and files go. */
 static void release_libxml(void)
 {
-	/* libxml_set_streams_context(): the extension leaves it to the end of all resources. */
+	/* libxml_set_streams_context(): the extension leaves the context to the end of all resources. */
 	zval *context = libxml->globals_ptr;
 
 	zval_ptr_dtor(context);
@@ -214,7 +214,7 @@ static void release_libxml(void)
 	libxml->request_startup_func(libxml->type, libxml->module_number);
 }
 
-/* Variables of libxml2, behind functions that return where they are. */
+/* Adds a variable of libxml2 by the function that returns its address. */
 static const void *add_library_variable(uint32_t owner, const char *accessor, size_t size)
 {
 	void *(*place)(void);

@@ -1,13 +1,13 @@
-/* Extensions that need code of their own to exchange what is a request's: see state/extensions.c. */
+/* Extensions that need code of their own to exchange the state of a request: see state/extensions.c. */
 #ifndef HEARTH_STATE_EXTENSIONS_H
 #define HEARTH_STATE_EXTENSIONS_H
 
 #include "state/ranges.h"
 
-/* Adds the extension's ranges; false if it is none of those, or of another build than the headers'. */
+/* Adds the extension's ranges; false if it is none of those, or if its globals have another size than in the headers. */
 bool hearth_extension_add(const zend_module_entry *module);
 
-/* Of one extension. */
+/* For single extensions. */
 void hearth_extension_add_mbstring(void *globals);
 uint32_t hearth_extension_owner(const char *name, void (*release)(void));
 

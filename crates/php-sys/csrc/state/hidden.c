@@ -1,4 +1,4 @@
-/* State that libphp keeps in variables without a name of their own: how they are found, and what stands for them. */
+/* State that libphp keeps in variables without an exported name: how they are found, and their replacements. */
 #include "engine/replace.h"
 #include "hearth.h"
 #include "state/hidden.h"
@@ -11,7 +11,10 @@
 
 /* ---- assert ---- */
 
-/* A setting's entry leads to its extension's globals; the callback is their first member, and the setting is 24 bytes behind. */
+/*
+ * The setting's entry points to the extension's globals; the callback is their first member, and the
+ * setting is 24 bytes behind it.
+ */
 zval *hearth_assert_callback(void)
 {
 	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("assert.active"));
@@ -28,8 +31,8 @@ void hearth_release_assert_callback(void)
 static int (*assert_callback_on_modify)(zend_ini_entry *, zend_string *, void *, void *, void *, int);
 
 /*
- * The setting's own code, outside of a function, makes its value the callback of all that have none: it takes the moment for the
- * start of the process. What follows the setting is exchanged by itself.
+ * The setting's own code, outside of a function, makes its value the callback of all requests that have none: it takes that
+ * moment for the start of the process. The state that follows the setting is exchanged separately.
  */
 static ZEND_INI_MH(on_assert_callback)
 {
@@ -37,7 +40,7 @@ static ZEND_INI_MH(on_assert_callback)
 		: assert_callback_on_modify(entry, new_value, mh_arg1, mh_arg2, mh_arg3, stage);
 }
 
-/* Boot is over. */
+/* Called at the end of boot. */
 void hearth_assert_callback_seal(void)
 {
 	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("assert.callback"));
@@ -52,7 +55,7 @@ void hearth_assert_callback_seal(void)
 
 typedef struct { const void *value; void **found; } search;
 
-/* In the writable memory of libphp. */
+/* Searches the writable memory of libphp. */
 static int find_word(struct dl_phdr_info *object, size_t size, void *context)
 {
 	search *wanted = context;
@@ -79,7 +82,7 @@ static int find_word(struct dl_phdr_info *object, size_t size, void *context)
 	return ours;
 }
 
-/* The one place that has this value. */
+/* Returns the first place with this value. */
 static void **find(const void *value)
 {
 	search wanted = {value, NULL};
@@ -88,7 +91,10 @@ static void **find(const void *value)
 	return wanted.found;
 }
 
-/* Where the engine keeps the handle of the last opendir(). The setting open_basedir is about PHP code, which this is not. */
+/*
+ * Finds the engine's handle of the last opendir(). open_basedir is cleared meanwhile: it restricts PHP
+ * code, which this is not.
+ */
 static zend_resource **find_last_directory(void)
 {
 	void **found = NULL;
@@ -108,7 +114,7 @@ static zend_resource **find_last_directory(void)
 	}
 	zval_ptr_dtor(&root);
 	PG(open_basedir) = open_basedir;
-	/* closedir() has forgotten it. */
+	/* closedir() has reset the right place. */
 	return found && !*found ? (zend_resource **) found : NULL;
 }
 
@@ -146,7 +152,7 @@ zend_string *hearth_permanent_string(const zend_string *text)
 }
 
 /*
- * Where the engine keeps what spl_autoload_extensions() was given. What boot left is made permanent: the engine frees the
+ * Finds the engine's string of spl_autoload_extensions(). Boot's value is made permanent, because the engine frees the
  * string that a request replaces.
  */
 static zend_string **find_autoload_suffixes(void)
@@ -225,7 +231,7 @@ static void on_textdomain(INTERNAL_FUNCTION_PARAMETERS)
 	}
 }
 
-/* Boot is over: its domain is every request's. */
+/* Called at the end of boot: every request begins with boot's domain. */
 void hearth_text_domain_seal(void)
 {
 	if (hearth_replace_function("textdomain", &textdomain_function, on_textdomain)) {

@@ -1,23 +1,23 @@
-/* State that no header of the engine declares: of libphp and the C library (state/hidden.c), and our own. */
+/* State that no header of the engine declares: that of libphp and the C library (state/hidden.c), and our own. */
 #ifndef HEARTH_STATE_HIDDEN_H
 #define HEARTH_STATE_HIDDEN_H
 
 #include "compat.h"
 
-/* NULL where it was not found. */
+/* These return NULL where the state was not found. */
 zval *hearth_assert_callback(void);
 zend_resource **hearth_last_directory(void);
 zend_string **hearth_autoload_suffixes(void);
-/* The domain of textdomain(), if it is not boot's. */
+/* The domain of textdomain(), if it differs from boot's; else NULL. */
 extern char *hearth_text_domain;
 void hearth_text_domain_seal(void);
 void hearth_assert_callback_seal(void);
-/* A copy that is never freed. */
+/* Returns a copy that is never freed. */
 zend_string *hearth_permanent_string(const zend_string *text);
 
 /*
- * A value of the cache that is unserialized: the frame that reads it, whether an object in it has lost its class, and what PHP itself
- * has thrown last.
+ * A value of the cache that is being unserialized: the frame that reads it, whether an object in it has lost its class, and the last
+ * exception that PHP itself has thrown.
  */
 typedef struct {
 	const zend_execute_data *reader;

@@ -1,11 +1,11 @@
-/* ini_set() of a request: its values are put back when it is left, and set again when it goes on. */
+/* ini_set() of a request: its values are put back when the request is left, and set again when it goes on. */
 #include "state/hidden.h"
 #include "state/ini_settings.h"
 #include "state/ranges.h"
 
 extern php_ps_globals ps_globals __attribute__((weak));
 
-/* What boot has made of it holds for every request, and none frees it. */
+/* Makes the resolved open_basedir of boot permanent: it holds for every request, and no request frees it. */
 static void seal_open_basedir(void)
 {
 	char *resolved = HEARTH_TAKE_OPEN_BASEDIR();
@@ -71,8 +71,8 @@ static void ignore_error(int type, zend_string *file, const uint32_t line, zend_
 }
 
 /*
- * In both directions at the stage at which no extension has objections: the value was accepted before. What there was to
- * say about it, such as that the setting is deprecated, was said then.
+ * Sets the value, in both directions, at the stage at which no extension objects: the value was accepted before. Warnings
+ * about it, such as that the setting is deprecated, were raised then.
  */
 static void set_ini_value(zend_ini_entry *entry, zend_string *value)
 {
@@ -83,7 +83,7 @@ static void set_ini_value(zend_ini_entry *entry, zend_string *value)
 	zend_error_cb = ignore_error;
 	EG(user_error_handler_error_reporting) = 0;
 	if (&ps_globals) {
-		/* Only session_set_save_handler() may choose the handler "user": it did. */
+		/* Only session_set_save_handler() may choose the handler "user", and it has done so. */
 		may_set_handler = ps_globals.set_handler;
 		ps_globals.set_handler = 1;
 	}
@@ -110,7 +110,9 @@ void hearth_ini_save(hearth_request_state *state)
 	state->ini_changes = safe_pemalloc(state->ini_change_count, sizeof(hearth_ini_change), 0, 1);
 	ZEND_HASH_FOREACH_PTR(state->modified_ini, entry) {
 		state->ini_changes[i].entry = entry;
-		/* ini_restore(), and a value that was refused, leave the entry in the table with its old value, which may be none. */
+		/*
+		 * ini_restore(), and a value that was refused, leave the entry in the table with its old value, which may be NULL.
+		 */
 		state->ini_changes[i++].value = entry->value ? zend_string_copy(entry->value) : NULL;
 		if (entry->modified && entry->value != entry->orig_value) {
 			zend_string *changed = entry->value;

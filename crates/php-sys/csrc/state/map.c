@@ -21,7 +21,7 @@ static bool is_known(uintptr_t base)
 	return false;
 }
 
-/* The library that `inside` belongs to, once; this program's own memory is its own business. */
+/* Adds the library that contains `inside`, once; not this program, whose own memory is not checked. */
 static void add_library_of(const void *inside)
 {
 	static Dl_info own;
@@ -66,7 +66,7 @@ static void add_segment(hearth_prelude *library, uintptr_t start, uintptr_t end,
 	segments[segment_count++] = (hearth_segment){.library = library, .start = start, .size = end - start, .of_thread = of_thread};
 }
 
-/* The end of what the loader made read-only, which lies at the beginning of the writable segment. */
+/* Returns the end of the part that the loader made read-only, at the beginning of the writable segment. */
 static uintptr_t end_of_relro(const struct dl_phdr_info *info)
 {
 	uintptr_t page = (uintptr_t) sysconf(_SC_PAGESIZE);

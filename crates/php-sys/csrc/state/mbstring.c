@@ -1,11 +1,11 @@
-/* What mbstring keeps of a request: encodings, the order in which it detects them, and the search of mb_ereg_search(). */
+/* State of mbstring that belongs to a request: encodings, their detection order, and the search of mb_ereg_search(). */
 #include "engine/replace.h"
 #include "state/extensions.h"
 
 #include <dlfcn.h>
 
 static zend_mbstring_globals *mbstring;
-/* Of ext/mbstring/php_mbregex.c. */
+/* From ext/mbstring/php_mbregex.c. */
 typedef struct {
 	void *default_mbctype, *current_mbctype;
 	const void *current_mbctype_mbfl_encoding;
@@ -38,7 +38,7 @@ static void release_mbstring(void)
 	}
 }
 
-/* Its cache goes with it: an entry that another request replaces would be freed under a search that goes on. */
+/* The cache goes with the search: an entry that another request replaces would be freed under a running search. */
 static void release_mbstring_search(void)
 {
 	regex_globals *regex = (regex_globals *) mbstring->mb_regex_globals;
@@ -56,7 +56,7 @@ static void release_mbstring_search(void)
 	zend_hash_init(&regex->cache, 0, NULL, regex->cache.pDestructor, 1);
 }
 
-/* mb_detect_order() frees the list that was there; the one of boot is every request's. */
+/* mb_detect_order() frees the previous list; boot's list belongs to every request, so the request gets a copy first. */
 static void on_detect_order(INTERNAL_FUNCTION_PARAMETERS)
 {
 	if (ZEND_NUM_ARGS() && mbstring->current_detect_order_list == boot_detect_order) {

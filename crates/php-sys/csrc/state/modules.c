@@ -1,6 +1,6 @@
 /*
- * The globals of extensions as ranges of state/ranges.h. What the table (state/modules.toml) does not know goes by a rule:
- * globals that hold no pointer to memory of a request when the app is up are exchanged, the others are left alone.
+ * The globals of extensions as ranges of state/ranges.h. For extensions that the table (state/modules.toml) does not list
+ * there is a rule: globals without a pointer to memory of a request when the app is up are exchanged, others are left alone.
  */
 #include "engine/engine.h"
 #include "hearth.h"
@@ -37,7 +37,7 @@ static uint64_t word_at(const char *bytes, size_t at)
 	return word;
 }
 
-/* Whether one of these words points to memory of a request: it would be freed or changed behind the back of the others. */
+/* Whether one of these words points to memory of a request, which that request would free or change while others use it. */
 static bool has_request_memory(const char *bytes, size_t size)
 {
 	for (size_t at = 0; at + 8 <= size; at += 8) {
@@ -61,8 +61,8 @@ static bool has_other_pointers(const char *now, const char *before, size_t size)
 }
 
 /*
- * Numbers and pointers to memory of the request are the request's. A pointer to other memory is the process's: a table that
- * has grown, for example, and whose old memory is freed.
+ * Numbers and pointers to memory of the request belong to the request. A pointer to other memory belongs to the process: for
+ * example a table that has grown, and whose old memory is freed.
  */
 bool hearth_module_is_exchangeable(const char *name, const char *live, const char *first, size_t size)
 {
@@ -101,7 +101,7 @@ void hearth_modules_before_boot(void)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* Did the entry script leave memory in the globals, which the first request would free or all of them would share? */
+/* Whether the entry script left memory in the globals, which the first request would free or all requests would share. */
 static bool has_boot_memory(const zend_module_entry *module)
 {
 	const char *now = module->globals_ptr;
@@ -111,7 +111,7 @@ static bool has_boot_memory(const zend_module_entry *module)
 		|| (before && has_other_pointers(now, before, module->globals_size));
 }
 
-/* Numbers that the entry script set hold for every request; what it left in memory is given up. */
+/* Numbers that the entry script set hold for every request; memory that it left is given up. */
 static bool is_clean(zend_module_entry *module)
 {
 	if (!has_boot_memory(module)) {
@@ -173,7 +173,7 @@ static void add_globals(zend_module_entry *module, hearth_scope scope, bool call
 	hearth_ranges_add(scope, owner_of(module, calls_end, unknown), module->globals_ptr, module->globals_size);
 }
 
-/* An extension of another version than the table's: its fields may be elsewhere. */
+/* False for another version of the extension than the table's: its fields may be elsewhere. */
 static bool is_as_listed(const zend_module_entry *module, const hearth_module_row *row)
 {
 	return row->globals != HEARTH_GLOBALS_FIELDS || (HEARTH_PLACES_ARE_KNOWN && row->size == module->globals_size);

@@ -1,8 +1,8 @@
 /*
- * What the system and the C library keep for the process, compared by meaning: each fact is a line of text with a name.
+ * State that the system and the C library keep for the process, compared as text: each fact is a line with a name.
  *
- * No memory of a library shows it: the working directory, limits and open descriptors are the kernel's, the locale and the
- * environment lie in the C library among much that is nothing to PHP code.
+ * It shows in no memory of a library: the working directory, limits and open descriptors are the kernel's, the locale and
+ * the environment lie in the C library among much that does not concern PHP code.
  */
 #include "compat.h"
 #include "engine/programs.h"
@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-/* `treatment` is of all facts of that kind. */
+/* `treatment` applies to all facts of that kind. */
 typedef struct { HashTable *into; int treatment; } facts;
 
 typedef struct { int treatment; char text[]; } fact;
@@ -98,7 +98,7 @@ static void add_directory(const facts *to)
 	add(to, "working directory", getcwd(now, sizeof now) ? now : strerror(errno));
 }
 
-/* Set by the C library in whatever it hands to the kernel. */
+/* The C library sets this flag in every action that it passes to the kernel. */
 #define HEARTH_SA_RESTORER 0x04000000
 
 static void add_signals(const facts *to)
@@ -117,7 +117,7 @@ static void add_signals(const facts *to)
 	}
 }
 
-/* ITIMER_PROF is what the engine itself uses for max_execution_time. */
+/* Without ITIMER_PROF, which the engine itself uses for max_execution_time. */
 static void add_timers(const facts *to)
 {
 	struct itimerval timer;
@@ -153,7 +153,7 @@ static void add_identity(const facts *to)
 	add_as(to, "session and process group", "%d %d", (int) getsid(0), (int) getpgrp());
 }
 
-/* What a folder of /proc lists, without the descriptor that reads it. */
+/* Adds the entries of a folder of /proc, without the descriptor that reads it. */
 static void add_folder(const facts *to, const char *path, void (*add_one)(const facts *to, const char *path, const char *name))
 {
 	DIR *folder = opendir(path);
@@ -169,7 +169,7 @@ static void add_folder(const facts *to, const char *path, void (*add_one)(const 
 	}
 }
 
-/* What libraries open once. */
+/* Whether it is a file that a library opens once. */
 static bool is_of_library(const char *target)
 {
 	static const char *const names[] = {"/libuuid/clock.txt", "/firebird.msg", "/dev/random", "/dev/urandom"};
@@ -196,7 +196,7 @@ static void add_descriptor(const facts *to, const char *path, const char *number
 	}
 }
 
-/* Of a file of /proc, one line. */
+/* Reads one line of a file of /proc. */
 static void read_line(const char *path, char *line, size_t size)
 {
 	FILE *file = fopen(path, "re");
@@ -244,7 +244,7 @@ static void add_children(const facts *to, const char *path, const char *number)
 
 /* ---- libraries that keep state for each thread ---- */
 
-/* The value behind a function that returns its address, such as libxml2's accessors. */
+/* Adds the value behind a function that returns its address, such as libxml2's accessors. */
 static void add_value(const facts *to, const char *accessor, const char *name)
 {
 	void *function = dlsym(RTLD_DEFAULT, accessor);

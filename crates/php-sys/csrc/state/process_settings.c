@@ -1,8 +1,8 @@
 /*
  * The working directory, the locale, the umask and the environment: a process has one of each, and each request its own.
  *
- * What a request sets is kept beside the process, in ranges of state/engine.toml. Where the ranges change hands, the process
- * follows (`apply`), so that code of a request, C libraries and programs that are started see its values and no others.
+ * A request's values are kept beside the process, in ranges of state/engine.toml. When the ranges are exchanged, the process
+ * follows (`apply`), so that the request's code, C libraries and child processes see only its values.
  */
 #include "engine/engine.h"
 #include "engine/replace.h"
@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* Keeps `now`, of malloc(), as the request's if it is not boot's. */
+/* Keeps `now`, memory of malloc(), as the request's value if it differs from boot's. */
 static void keep(char **own, const char *boot, char *now)
 {
 	free(*own);
@@ -72,7 +72,7 @@ void hearth_apply_locale(void)
 {
 	const char *wanted = hearth_own_locale ? hearth_own_locale : boot_locale;
 
-	/* Under `hearth run` a script has the process for itself, and nothing was sealed. */
+	/* Under `hearth run` a script has the process to itself, and nothing was sealed. */
 	if (wanted && strcmp(setlocale(LC_ALL, NULL), wanted) != 0) {
 		setlocale(LC_ALL, wanted);
 		zend_update_current_locale();
@@ -124,9 +124,9 @@ static void on_umask(INTERNAL_FUNCTION_PARAMETERS)
 
 /* ---- the environment ---- */
 
-/* By name: a string, or null for what the request has taken away. */
+/* By name: a string, or null for a variable that the request has removed. */
 HashTable *hearth_own_environment;
-/* All of boot's, as strings of malloc(), and the names that differ from it in the process now. */
+/* Boot's environment, as strings of malloc(), and the names of variables in which the process differs from it now. */
 static HashTable boot_environment, changed;
 static zif_handler putenv_function;
 
@@ -148,7 +148,7 @@ static void take_environment(void)
 	}
 }
 
-/* The C library copies the text. NULL takes the variable away. */
+/* Sets a variable; the C library copies the text. NULL removes the variable. */
 static void set_variable(zend_string *name, const char *text)
 {
 	if (text) {
@@ -187,7 +187,7 @@ void hearth_apply_environment(void)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* The engine's own entries would put back, later, what had been there before them. */
+/* The engine's own entries would later put back the values from before them. */
 void hearth_release_environment(void)
 {
 	zend_string *name;
@@ -225,7 +225,7 @@ static void keep_variable(const char *setting)
 static void on_putenv(INTERNAL_FUNCTION_PARAMETERS)
 {
 	putenv_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-	/* The function has made a string of what it was given. */
+	/* putenv() has converted its argument to a string. */
 	if (Z_TYPE_P(return_value) == IS_TRUE) {
 		keep_variable(Z_STRVAL_P(ZEND_CALL_ARG(execute_data, 1)));
 	}
@@ -239,7 +239,7 @@ void hearth_process_settings_seal(void)
 	boot_locale = strdup(setlocale(LC_ALL, NULL));
 	boot_umask = umask_now();
 	if (BG(ctype_string)) {
-		/* The engine frees what a request replaces. */
+		/* The engine frees the string that a request replaces. */
 		BG(ctype_string) = boot_ctype = hearth_permanent_string(BG(ctype_string));
 	}
 	take_environment();

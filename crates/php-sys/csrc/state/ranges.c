@@ -5,17 +5,17 @@
 
 typedef struct {
 	char *live;
-	char *first;                     /* what boot left */
+	char *first;                     /* the content that boot left */
 	uint32_t size;
 	uint32_t owner;
-	uint32_t sentinels;              /* how many; 0: all of it is compared */
+	uint32_t sentinels;              /* number of sentinels; 0: the whole range is compared */
 } range;
 
 typedef struct { const char *live; uint32_t size; } sentinel;
 
 /*
- * What is compared, laid out to touch few cache lines: whole blocks of 32 bytes, whole words of 8 that are 0 at first, which
- * most are, and what is left as masked words.
+ * The comparison, laid out to touch few cache lines: whole blocks of 32 bytes, whole words of 8 bytes that are 0 at first,
+ * which most are, and the rest as masked words.
  */
 typedef struct { const char *live, *first; uint32_t blocks; } block_run;
 typedef struct { const uint64_t *live; uint64_t first, mask; } masked_word;
@@ -26,7 +26,7 @@ typedef struct {
 	block_run *runs;
 	const uint64_t **zeros;
 	masked_word *words;
-	/* Those of all ranges, in the order of the ranges. */
+	/* The sentinels of all ranges, in the order of the ranges. */
 	sentinel *sentinels;
 	uint32_t range_count, run_count, zero_count, word_count, sentinel_count, capacity, word_capacity;
 } range_set;
@@ -104,7 +104,7 @@ static void add_words(range_set *set, const char *live, size_t length)
 	}
 }
 
-/* Returns the sentinels behind those of the range. */
+/* Returns the sentinels that follow those of the range. */
 static const sentinel *seal_range(range_set *set, range *one, const sentinel *next)
 {
 	uint32_t blocks = one->sentinels ? 0 : one->size / HEARTH_BLOCK;
@@ -130,7 +130,7 @@ static int by_address(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Takes the whole words that are 0 out of the others. */
+/* Moves the whole words that are 0 at first to `zeros`. */
 static void take_zeros(range_set *set)
 {
 	uint32_t kept = 0;
@@ -224,7 +224,9 @@ static bool lies_in(const range *one, const uint64_t *word_at)
 	return at + 8 > one->live && at < one->live + one->size;
 }
 
-/* The globals of an unknown extension may turn out to be no request's. From then on they are left alone. */
+/*
+ * Returns whether the range is left alone: globals of an unknown extension that turn out not to belong to a request stay so.
+ */
 static bool is_left_alone(range_set *set, range *one)
 {
 	hearth_state_owner *owner = &owners[one->owner];
@@ -253,7 +255,7 @@ static bool is_left_alone(range_set *set, range *one)
 
 /* ---- saving and loading ---- */
 
-/* Caches are released; returns how many ranges are left to save, and their size. */
+/* Releases caches; returns the number of ranges left to save, and their bytes. */
 static uint32_t drop_caches(range_set *set, size_t *bytes)
 {
 	uint32_t count = 0;
@@ -339,7 +341,7 @@ static void release(const hearth_state_owner *owner)
 	if (module && module->request_shutdown_func) {
 		module->request_shutdown_func(module->type, module->module_number);
 	}
-	/* What its beginning of a request does is in the first content, as far as is known. */
+	/* The first content has what RINIT did for it, except where the extension is unknown. */
 	if (module && owner->unknown && module->request_startup_func) {
 		module->request_startup_func(module->type, module->module_number);
 	}
@@ -357,7 +359,7 @@ void hearth_ranges_release(hearth_scope scope)
 		if (!differs(one) || is_left_alone(set, one)) {
 			continue;
 		}
-		/* The ranges of one owner stand together. */
+		/* The ranges of one owner are adjacent. */
 		if (one->owner != done) {
 			done = one->owner;
 			release(owner);

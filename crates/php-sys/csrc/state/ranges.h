@@ -1,6 +1,6 @@
 /*
  * State of the engine and of extensions that few requests touch: memory that is compared with what boot left, and put
- * away only where it differs. Which memory that is, the table says: state/engine.toml and state/modules.toml.
+ * away only where it differs. The table lists that memory: state/engine.toml and state/modules.toml.
  */
 #ifndef HEARTH_STATE_RANGES_H
 #define HEARTH_STATE_RANGES_H
@@ -13,41 +13,41 @@ typedef enum { HEARTH_TREATMENT_EXCHANGED = 0, HEARTH_TREATMENT_RESET, HEARTH_TR
 /* Ranges that are released together: those of a row of engine.toml, or of an extension. */
 typedef struct {
 	const char *name;
-	/* Frees what an ended request or task left; the ranges get their first content back afterwards. NULL: nothing to free. */
+	/* Frees state of an ended request or task; the ranges get their first content back afterwards. NULL: nothing to free. */
 	void (*release)(void);
-	/* Makes the process follow the ranges after these were saved, loaded or restored. NULL: nothing to do. */
+	/* Makes the process follow the ranges after they were saved, loaded or restored. NULL: nothing to do. */
 	void (*apply)(void);
-	/* The extension whose own end of a request does that. */
+	/* The extension whose own RSHUTDOWN frees the state. */
 	zend_module_entry *module;
-	/* A cache: released where another would be saved. */
+	/* A cache: released instead of saved. */
 	bool dropped;
-	/* The table does not know the extension: see state/modules.c. */
+	/* Whether the table does not list the extension: see state/modules.c. */
 	bool unknown;
 } hearth_state_owner;
 
 typedef struct hearth_saved_ranges hearth_saved_ranges;
 
-/* Up to the seal: the owner's index, for hearth_ranges_add(). `owner` is copied. */
+/* Called up to the seal: returns the owner's index, for hearth_ranges_add(). `owner` is copied. */
 uint32_t hearth_ranges_owner(const hearth_state_owner *owner);
 void hearth_ranges_add(hearth_scope scope, uint32_t owner, void *live, size_t size);
-/* A part of the range that was added last: no code changes the range without it. Only the sentinels are compared then. */
+/* Adds a part of the last added range that changes whenever the range does. Only the sentinels are compared then. */
 void hearth_ranges_sentinel(hearth_scope scope, const void *live, size_t size);
-/* What the ranges have in them now is what every request and every task begins with. */
+/* Makes the current content of the ranges the first content of every request and every task. */
 void hearth_ranges_seal(void);
 
 /* Whether a range differs from its first content. */
 bool hearth_ranges_changed(hearth_scope scope);
-/* Put away what differs and restore the first content. NULL if only caches differed. */
+/* Puts away the ranges that differ, and restores the first content. NULL if only caches differed. */
 hearth_saved_ranges *hearth_ranges_save(hearth_scope scope);
-/* Put it back and free it. */
+/* Puts them back and frees `saved`. */
 void hearth_ranges_load(hearth_scope scope, hearth_saved_ranges *saved);
 void hearth_ranges_free(hearth_saved_ranges *saved);
-/* Release what differs and restore the first content. This may run PHP code: destructors. */
+/* Releases the ranges that differ, and restores the first content. This may run PHP code: destructors. */
 void hearth_ranges_release(hearth_scope scope);
-/* Restore the first content after a fatal error: nothing is freed. */
+/* Restores the first content after a fatal error, without freeing anything. */
 void hearth_ranges_forget(hearth_scope scope);
 
-/* All ranges, for the check that compares memory. Returns false behind the last. */
+/* Lists all ranges, for the check that compares memory. Returns false behind the last. */
 typedef struct { const char *owner; hearth_scope scope; bool dropped; const void *live; size_t size; } hearth_range_view;
 bool hearth_ranges_view(uint32_t index, hearth_range_view *view);
 
@@ -57,28 +57,28 @@ typedef struct { const char *name; hearth_scope scope; uint32_t offset, size; } 
 /* A row of modules.toml. */
 typedef struct {
 	const char *name;
-	/* Where the globals are if the module entry does not say so: behind the entry of a setting, or at a symbol. */
+	/* Where the globals are if not in the module entry: behind the entry of a setting, or at a symbol. */
 	const char *base_ini, *base_symbol;
 	hearth_globals globals;
-	bool calls_end;                  /* the extension's RSHUTDOWN frees what a request left */
+	bool calls_end;                  /* the extension's RSHUTDOWN frees the state of a request */
 	uint32_t size;                   /* of the globals, in this version of PHP */
 	uint32_t field_count;
 	const hearth_module_field *fields;
 } hearth_module_row;
 
-/* NULL for an extension that the table does not know. */
+/* Returns NULL for an extension that the table does not list. */
 const hearth_module_row *hearth_module_row_of(const char *name);
-/* Where the globals of an extension are that the table knows, or NULL. */
+/* Returns the globals of an extension that the table lists, or NULL. */
 char *hearth_module_globals(const zend_module_entry *module, const hearth_module_row *row);
 
 /* state/modules.c: the ranges of all extensions; state/engine.c: those of the engine. */
 void hearth_modules_before_boot(void);
 void hearth_modules_seal(void);
 void hearth_engine_ranges_add(void);
-/* An extension that the table does not know has changed its globals: may they be exchanged? */
+/* Whether the changed globals of an extension that the table does not list may be exchanged. */
 bool hearth_module_is_exchangeable(const char *name, const char *live, const char *first, size_t size);
 
-/* state/boot.c: what the entry script set, given to each request. */
+/* state/boot.c: settings of the entry script, given to each request. */
 void hearth_boot_settings_seal(void);
 void hearth_boot_settings_apply(void);
 zend_resource *hearth_wrapper_resource(php_stream_wrapper *wrapper);

@@ -1,4 +1,4 @@
-/* The table as memory of this process: what is exchanged, and, for the check, what is the worker's. */
+/* The table as memory of this process: what is exchanged, and, for the check, what belongs to the worker. */
 #include "engine/engine.h"
 #include "state/ranges.h"
 #include "state/rows.h"
@@ -20,7 +20,9 @@ static void add(hearth_state_row row)
 #define HEARTH_TASK_ROW(live, type, field) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_TASK, ""});
 #define HEARTH_REQUEST_ROW(live, type, field) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_REQUEST, ""});
 
-/* What the engine itself saves when it changes stacks, what only grows, and what is compared by meaning elsewhere. */
+/*
+ * State that the engine itself saves when it changes stacks, that only grows, or that is compared elsewhere by its entries.
+ */
 #define HEARTH_KEPT_FIELDS(X) \
 	X(EG(symtable_cache), "a cache") \
 	X(EG(symtable_cache_ptr), "a cache") \
@@ -107,8 +109,8 @@ static void add_engine(void)
 }
 
 /*
- * Where settings leave their values, which are compared by meaning: the setting's own code makes the place follow, and equal
- * values may lie, or be written, in several ways.
+ * The places of settings' values, which are compared as settings: the setting's own code updates the place, and equal
+ * values may have several addresses or spellings.
  */
 static void add_settings(void)
 {
@@ -157,7 +159,7 @@ static void add_fields(const zend_module_entry *module)
 	}
 }
 
-/* The fields that the table calls the worker's. */
+/* Adds the fields that the table lists as the worker's. */
 static void add_listed(const zend_module_entry *module, const hearth_module_row *row)
 {
 	char *globals = hearth_module_globals(module, row);
@@ -171,7 +173,7 @@ static void add_listed(const zend_module_entry *module, const hearth_module_row 
 	}
 }
 
-/* Globals that the module entry does not name: as much of them as the symbol there has. */
+/* Adds globals that the module entry does not have, in the size of their symbol. */
 static void add_kept(const zend_module_entry *module, const hearth_module_row *row)
 {
 	const char *globals = hearth_module_globals(module, row);
@@ -183,7 +185,7 @@ static void add_kept(const zend_module_entry *module, const hearth_module_row *r
 	}
 }
 
-/* What the table says nothing of has a name, and no more. */
+/* Globals that the table does not list get a row with their name only. */
 static void add_module(const zend_module_entry *module)
 {
 	const hearth_module_row *row = hearth_module_row_of(module->name);
@@ -210,7 +212,7 @@ static void add_modules(void)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* Not before boot is over: only then the ranges are known. */
+/* Only after boot: the ranges are not known before. */
 const hearth_state_row *hearth_state_rows(size_t *count)
 {
 	if (!rows && !hearth_booting) {

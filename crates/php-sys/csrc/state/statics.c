@@ -1,8 +1,8 @@
 /*
- * Rows for variables that no header declares, all of them the worker's: named by the functions that use them.
+ * Rows for variables that no header declares, all of them the worker's: identified by the functions that use them.
  *
- * That is no place in one build of a library: a release in which they lie elsewhere has them found again, and one in which
- * a function uses them no more has them reported by the check.
+ * This does not depend on the build of a library: in a release where the variables lie elsewhere they are found again, and
+ * where a function no longer uses them the check reports them.
  */
 #include "compat.h"
 #include "state/map.h"
@@ -34,7 +34,7 @@ static const kept_static kept[] = {
 	{"fileinfo", "fileinfo", "get_module one_behind_get_module", "handlers of objects, and a database that is read once"},
 };
 
-/* Exported ones. */
+/* Exported variables. */
 static const kept_static kept_symbols[] = {
 	{"functions of other libraries", "", HEARTH_BOUND_FUNCTIONS, "found at the first call"},
 	{"excimer", "excimer", "excimer_timer_globals", "timers of the process"},
@@ -57,7 +57,7 @@ static void add_row(const kept_static *one, uintptr_t start, uintptr_t end)
 	rows[row_count++] = (hearth_state_row){one->name, one->library, (const void *) start, end - start, HEARTH_STATE_KEPT, one->why};
 }
 
-/* Is it one of these words? The blanks in it are underscores there. */
+/* Whether the name is one of these words, in which underscores stand for the name's blanks. */
 static bool is_one_of(const char *name, const char *words)
 {
 	size_t length = strlen(name);
@@ -77,8 +77,8 @@ static bool is_one_of(const char *name, const char *words)
 }
 
 /*
- * crypt() has constant tables that it makes at its first call, and buffers for its results, in functions of which none is
- * exported: they are what its calls change.
+ * crypt() has constant tables that it makes at its first call, and buffers for its results, in functions none of which is
+ * exported: the variables are those that its calls change.
  */
 static const char *const crypt_salts[] = {"ab", "_J9..rasm", "$1$saltsalt$", "$2y$04$abcdefghijklmnopqrstuu", "$5$saltstring", "$6$saltstring"};
 
@@ -121,7 +121,7 @@ static void call_all_crypts(void)
 	}
 }
 
-/* A comparison that says no more than whether: that this is deprecated is said once in each call. */
+/* Calls usort() with a comparison that returns a bool: the deprecation of that is reported once in each call. */
 static void call_usort(void)
 {
 	zval function, arguments[2], result;
@@ -155,7 +155,7 @@ static void find_called(const hearth_segment *segment)
 {
 	char *before = pemalloc(segment->size, 1);
 
-	/* The second time round nothing else is done for the first time. */
+	/* Called once before: in the second call nothing is initialised any more. */
 	hearth_static_at(segment->library, segment->start, before, 1);
 	call_crypt("$5$saltstring");
 	for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
@@ -166,7 +166,7 @@ static void find_called(const hearth_segment *segment)
 	pefree(before, 1);
 }
 
-/* Of C++: whether a variable of a function is made, which is once. */
+/* C++: the guards of variables in functions, which are initialised once. */
 static void find_guards(hearth_prelude *library)
 {
 	static const kept_static guard = {"variables of functions", "", "", "made at the first call"};

@@ -1,4 +1,4 @@
-/* The engine's tables and settings, compared by meaning: which keys a table has, which value a setting. */
+/* The engine's tables and settings, compared by their entries: the keys of a table, the value of a setting. */
 #include "compat.h"
 #include "state/check.h"
 
@@ -6,7 +6,7 @@
 
 typedef struct { const char *name; HashTable *table; int treatment; } named_table;
 
-/* What a table had: its keys, joined. Those of tables that only grow are not worth keeping. */
+/* The keys that a table had. Tables that only grow are not kept. */
 typedef struct { HashTable keys; bool present; } table_keys;
 
 #define HEARTH_MOST_TABLES 24
@@ -46,7 +46,7 @@ static void drop_string(zval *value)
 	pefree(Z_PTR_P(value), 1);
 }
 
-/* Strings of these tables are of memory that no request has. */
+/* Copies the key into memory of the process, which no request frees. */
 static void keep_key(HashTable *keys, const zend_string *key, zend_ulong index)
 {
 	char number[32];
@@ -74,7 +74,7 @@ static void keep_table(table_keys *kept, const HashTable *table)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* A value, and whether a request has set it. */
+/* Returns a setting's value, and whether a request has set it. */
 static char *setting(const zend_ini_entry *entry)
 {
 	const char *value = entry->value ? ZSTR_VAL(entry->value) : "";
@@ -137,7 +137,7 @@ static void tell(const listener *to, const char *kind, const named_table *table,
 	to->report(to->context, &change);
 }
 
-/* A key; of a resource also what it is. */
+/* Describes a key; for a resource, its type too. */
 static void describe(const named_table *table, const char *key, char *text, size_t size)
 {
 	const zend_resource *resource = table->table == &EG(regular_list) && *key == '#' ? zend_hash_index_find_ptr(table->table, ZEND_STRTOUL(key + 1, NULL, 10)) : NULL;

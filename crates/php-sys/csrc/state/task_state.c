@@ -1,15 +1,15 @@
-/* Saving, loading, making and ending what is private to a task or a request. The list itself is in state/task_state.h. */
+/* Saves, loads, makes and ends the state that is private to a task or a request. state/task_state.h has the list. */
 #include "engine/engine.h"
 #include "state/hidden.h"
 #include "state/ini_settings.h"
 
-/* Debian's libphp has the session extension in it; a build without it leaves this symbol null. */
+/* Debian's libphp contains the session extension; in a build without it this symbol is null. */
 extern php_ps_globals ps_globals __attribute__((weak));
 
 #define HEARTH_SAVE(live, type, field) into->field = live;
 #define HEARTH_LOAD(live, type, field) live = from->field;
 
-/* What a new task and a new request begin with: the state at the end of boot. */
+/* The state that a new task and a new request begin with: that of the end of boot. */
 static hearth_task_state fresh_task;
 static hearth_request_state fresh_request;
 /* The session module's state while no session is open. */
@@ -17,7 +17,10 @@ static php_ps_globals idle_session;
 static hearth_request_state *free_states;
 int hearth_error_reporting;
 
-/* What was live stays so until the next request is loaded: code that looks meanwhile must not find what was freed. */
+/*
+ * The live pointer is cleared, because it stays until the next request is loaded: code that reads it
+ * must not find freed memory.
+ */
 #define HEARTH_FREE(place) \
 	if (place) { \
 		efree((void *) place); \
@@ -44,7 +47,7 @@ static void seal_timezone(void);
 
 static void seal_ranges(void)
 {
-	/* This opens a directory, and with it the default stream context. */
+	/* This opens a directory, and with that makes the default stream context. */
 	hearth_last_directory();
 	hearth_autoload_suffixes();
 	php_clear_stat_cache(0, NULL, 0);
@@ -54,7 +57,7 @@ static void seal_ranges(void)
 	hearth_ranges_seal();
 }
 
-/* Makes what boot did the state that each request begins with. */
+/* Makes the state that boot left the one that each request begins with. */
 void hearth_state_seal(bool cli)
 {
 	if (!cli) {
@@ -120,7 +123,7 @@ static void free_request_info(sapi_request_info *info)
 	HEARTH_FREE(info->cookie_data)
 	HEARTH_FREE(info->content_type)
 	HEARTH_FREE(info->request_method)
-	/* A php://input stream that is still open is a resource of its own and closes with its last handle. */
+	/* An open php://input stream is a resource of its own and closes with its last handle. */
 }
 
 static void free_headers(sapi_headers_struct *headers)
@@ -143,7 +146,10 @@ static void free_fields(hearth_request_state *state)
 	free_last_error(&state->last_error_message, &state->last_error_file);
 }
 
-/* Called with the state not live, after hearth_request_end has released everything that could run PHP code; else it is broken. */
+/*
+ * Called when the state is not live, after hearth_request_end has released everything that could run PHP
+ * code, unless it is broken.
+ */
 void hearth_request_state_free(hearth_request_state *state)
 {
 	hearth_ini_free(state);
@@ -157,7 +163,7 @@ void hearth_request_state_free(hearth_request_state *state)
 	state->ranges = NULL;
 	state->request = NULL;
 	state->session = NULL;
-	/* Only what orphans left is here still, and it cannot be freed here. The next request must not find it. */
+	/* Only leftovers of orphans are still here, and cannot be freed here. The next request must not find them. */
 	state->request_object = NULL;
 	state->deferred = NULL;
 	ZVAL_UNDEF(&state->locals);
@@ -204,7 +210,7 @@ static void load_session(hearth_request_state *state)
 	}
 }
 
-/* Write and close a session that the request left open, as the module does at the end of a request. */
+/* Writes and closes a session that the request left open, as the module does at the end of a request. */
 void hearth_session_end(void)
 {
 	zend_module_entry *module;
@@ -222,7 +228,7 @@ void hearth_session_end(void)
 	ps_globals = idle_session;
 }
 
-/* A time zone set while the app was booted is every request's default. */
+/* Makes a time zone that was set while the app was booted every request's default. */
 static void seal_timezone(void)
 {
 	zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("date"));
@@ -244,7 +250,7 @@ static void seal_timezone(void)
 /*
  * ---- exchange ----
  *
- * Between two tasks no fatal error can be had: what is made here is not of the memory that has a limit.
+ * A fatal error between two tasks cannot be handled: memory is allocated outside of the heap that has a limit.
  */
 
 void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
@@ -275,7 +281,7 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	EG(error_reporting) = error_reporting;
 }
 
-/* What functions of the engine keep from call to call. After a fatal error it is left where it is. */
+/* Ends what functions of the engine keep from call to call. After a fatal error its memory is left alone. */
 void hearth_task_state_end(bool broken)
 {
 	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_TASK))) {
@@ -290,7 +296,7 @@ void hearth_task_state_end(bool broken)
 	}
 }
 
-/* hearth_request_end() has run, but a destructor that it called may have begun anew. */
+/* False if a destructor that hearth_request_end() called has made new state. */
 static bool is_left_as_found(hearth_request_state *request)
 {
 	return !EG(modified_ini_directives) && !request->superglobals_live && !hearth_session_in_use();
@@ -308,7 +314,7 @@ void hearth_state_end(hearth_request_state *request)
 	request->released = true;
 }
 
-/* A request that has not run has nothing but what all begin with. */
+/* Loads a request that has not run: it has only the state that all requests begin with. */
 static void load_fresh(hearth_request_state *request)
 {
 	load_request_fields(&fresh_request);

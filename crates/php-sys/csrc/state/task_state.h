@@ -1,5 +1,5 @@
 /*
- * What belongs to one task or one request and not to the worker. Which engine state that is, the table says:
+ * The state that belongs to one task or one request and not to the worker. The table lists that engine state:
  * state/engine.toml and state/modules.toml, from which build.rs makes state_table.h.
  */
 #ifndef HEARTH_TASK_STATE_H
@@ -16,7 +16,7 @@
 typedef struct {
 	HEARTH_TASK_FIELDS(HEARTH_DECLARE_FIELD)
 	hearth_saved_ranges *ranges;     /* state that few tasks touch; NULL: untouched */
-	bool fresh;                      /* it has not run: what it begins with is the same for all, and not in here */
+	bool fresh;                      /* it has not run: it begins with the state that all have, and the fields are unset */
 } hearth_task_state;
 
 /* $_GET $_POST $_COOKIE $_SERVER $_FILES $_REQUEST $_SESSION, in the order of name_list in request/superglobals.c. */
@@ -28,23 +28,23 @@ typedef struct hearth_request_state {
 	HEARTH_REQUEST_FIELDS(HEARTH_DECLARE_FIELD)
 
 	bool fresh;                      /* as in hearth_task_state */
-	bool released;                   /* it has ended, and what the fields above held is freed */
-	uint32_t tasks;                  /* how many tasks share it; freed with the last */
+	bool released;                   /* it has ended, and the contents of the fields above are freed */
+	uint32_t tasks;                  /* number of tasks that share it; freed with the last */
 	void *request;                   /* the Rust side's request, or NULL for background work */
 	zend_object *request_object;
 
-	bool changes_process;            /* signals, limits or the priority: see engine/process_state.c */
+	bool changes_process;            /* it has changed signals, limits or the priority: see engine/process_state.c */
 
 	/* Superglobals are made at first use (see request/superglobals.c); only then are they exchanged. */
 	bool superglobals_live;
-	bool body_due;                   /* what is in the body is still to be parsed */
-	bool body_broken;                /* no more of the body comes, and it is not at its end */
+	bool body_due;                   /* the content of the body is still to be parsed */
+	bool body_broken;                /* no more of the body comes, although it is incomplete */
 	unsigned char body_failed;       /* why the parser of an upload ended in the middle; 0: it did not */
-	bool records_progress;           /* of the upload that is parsed: see request/upload_progress.c */
-	struct hearth_task *body_reader; /* the task that reads the body, and how many wait for it to be done */
+	bool records_progress;           /* the progress of the upload is recorded: see request/upload_progress.c */
+	struct hearth_task *body_reader; /* the task that reads the body, and the number of tasks that wait for that */
 	uint32_t body_waiters;
 	zval superglobals[HEARTH_SUPERGLOBALS];
-	zval env;                        /* $_ENV, if it is not the one of boot */
+	zval env;                        /* $_ENV, if it is not boot's */
 	zval http_globals[NUM_TRACK_VARS];
 
 	/* State that few requests touch; NULL: untouched. */
@@ -54,9 +54,9 @@ typedef struct hearth_request_state {
 	HashTable *modified_ini;
 	hearth_ini_change *ini_changes;
 	uint32_t ini_change_count;
-	char *open_basedir;              /* what the engine has made of that setting, or NULL */
+	char *open_basedir;              /* the engine's resolved form of that setting, or NULL */
 
-	/* set_error_handler(): the engine hides it while it runs, see engine/error_handler.c */
+	/* set_error_handler(): the engine unsets the handler while it runs, see engine/error_handler.c */
 	zval known_error_handler;
 
 	/* The active session, when there is one. */
@@ -64,18 +64,18 @@ typedef struct hearth_request_state {
 
 	hearth_output output;
 	bool responded;                  /* a head was sent */
-	bool continues;                  /* a loop: the script goes on after the response */
+	bool continues;                  /* a FrankenPHP loop: the script goes on after the response */
 	bool ignores_client;             /* ignore_user_abort(), as of the last wait */
-	bool failed;                     /* the handler threw: its children are not wanted any more */
-	bool orphans;                    /* it has children that cannot be waited for, as in a process that PHP code forked */
-	bool broken;                     /* one of its tasks ended in a fatal error: its memory is not used again */
+	bool failed;                     /* the handler threw: the request's children are cancelled */
+	bool orphans;                    /* it has children that cannot be awaited, as in a process that PHP code forked */
+	bool broken;                     /* one of its tasks ended in a fatal error: its memory is not reused */
 
 	HashTable *deferred;
 	zval locals;                     /* the WeakMap behind Hearth\Local */
 	struct hearth_request_state *next_free;
 } hearth_request_state;
 
-/* error_reporting at the end of boot: what each task begins with. */
+/* error_reporting at the end of boot, which each task begins with. */
 extern int hearth_error_reporting;
 
 void hearth_state_seal(bool cli);
@@ -83,10 +83,10 @@ hearth_request_state *hearth_request_state_new(void *request);
 void hearth_request_state_free(hearth_request_state *state);
 void hearth_task_state_init(hearth_task_state *state);
 
-/* Exchange: the state of the task that ran is put away, that of the next one becomes live. A task that has ended is NULL. */
+/* Exchange: puts the state of the last task away, and makes that of the next one live. A task that has ended is NULL. */
 void hearth_state_save(hearth_task_state *task, hearth_request_state *request);
 void hearth_state_load(const hearth_task_state *task, hearth_request_state *request);
-/* Instead of saving it, once a task, or the one task of a request, is at its end. */
+/* Called instead of saving, when a task, or the only task of a request, ends. */
 void hearth_task_state_end(bool broken);
 void hearth_state_end(hearth_request_state *request);
 
@@ -104,7 +104,7 @@ void hearth_superglobals_seal(void);
 void hearth_cookies_hook(void);
 
 void hearth_session_end(void);
-/* What the request has open at its very end: see session/locks.c. */
+/* Releases the sessions that the request has open at its very end: see session/locks.c. */
 void hearth_session_locks_end(const hearth_request_state *request);
 bool hearth_session_in_use(void);
 void hearth_upload_progress_hook(void);

@@ -1,13 +1,13 @@
 /*
- * The end of a suspended Fiber, which runs what is left of it, in the middle of an exception.
+ * The end of a suspended Fiber in the middle of an exception: the engine runs the rest of the Fiber.
  *
- * The engine notes at which opcode of a frame an exception is under way. A Fiber that is destroyed there, with the variables of
- * a function that is being left, throws one of its own inside, and what was noted is lost: the frame goes on at any place, or
- * frees what it does not have. Under `php` an exception that passes a destructor and then a Fiber does it; here every wait that
- * is ended early may be one.
+ * The engine notes the opcode of a frame at which an exception is pending. A Fiber that is destroyed there, with the
+ * variables of a function that is being left, throws an exception of its own inside, and the noted opcode is lost: the frame
+ * goes on at any place, or frees what it does not have. Under `php` this takes an exception that passes a destructor and
+ * then a Fiber; here every wait that is ended early may cause it.
  *
- * A task that ran out of memory is being left too (see compat.h), with no limit to its memory and without interrupts: nothing of a
- * Fiber runs then. Under `php` none does after a fatal error.
+ * A task that ran out of memory is being left too (see compat.h), without a memory limit and without interrupts: nothing of
+ * a Fiber runs then. Under `php` none does after a fatal error.
  */
 #include "engine/engine.h"
 #include "task/task.h"

@@ -1,13 +1,14 @@
 /*
- * The end of a suspended generator, which runs what is left of it (`finally`) and frees what it has, in the middle of an exception.
+ * The end of a suspended generator in the middle of an exception: the engine runs the rest of it
+ * (`finally`) and frees its values.
  *
- * A function that is left by an exception destroys its variables in its caller's name, and the engine notes in the caller's frame
- * where the exception is only afterwards; where the exception goes on in another generator (`yield from`), later still. An exception
- * that is thrown meanwhile, or a destructor that runs, has another place noted, which stays: the caller looks for its catch blocks and
- * live values at an opcode of another function, and frees what it does not own. Under `php` it takes a `finally` that throws, or a
- * destructor; here every wait in one may.
+ * A function that is left by an exception destroys its variables in its caller's name, and the engine notes in the caller's
+ * frame where the exception is only afterwards; where the exception goes on in another generator (`yield from`), later
+ * still. An exception thrown meanwhile, or a destructor that runs, notes another place, which stays: the caller looks for
+ * its catch blocks and live values at an opcode of another function, and frees what it does not own. Under `php` this takes
+ * a `finally` that throws, or a destructor; here every wait in one of them may cause it.
  *
- * Of a task that ran out of memory, nothing of a generator runs, as nothing of a Fiber does (see task/fiber.c).
+ * When a task has run out of memory, nothing of its generators runs, as nothing of its Fibers does (see task/fiber.c).
  */
 #include "engine/engine.h"
 #include "task/task.h"

@@ -31,7 +31,7 @@ final class Channel implements \IteratorAggregate, \Countable
     private WaitQueue $receivers;
     private bool $closed = false;
 
-    /** @param int $capacity how many values may wait in the channel before `send()` does */
+    /** @param int $capacity number of values that may wait in the channel before `send()` waits */
     public function __construct(private readonly int $capacity = 0)
     {
         if ($capacity < 0) {
@@ -43,9 +43,11 @@ final class Channel implements \IteratorAggregate, \Countable
     }
 
     /**
+     * Sends a value.
+     *
      * @param T $value
      * @param float|null $timeout seconds, null = for ever
-     * @throws ChannelClosed when it is closed, or is closed during the wait
+     * @throws ChannelClosed when the channel is closed, or is closed during the wait
      * @throws TimeoutError when there was no room for the value in time; it was not sent then
      */
     public function send(mixed $value, ?float $timeout = null): void
@@ -69,9 +71,11 @@ final class Channel implements \IteratorAggregate, \Countable
     }
 
     /**
+     * Receives the next value.
+     *
      * @param float|null $timeout seconds, null = for ever
      * @return T
-     * @throws ChannelClosed when it is closed and empty
+     * @throws ChannelClosed when the channel is closed and empty
      * @throws TimeoutError when nothing was sent in time
      */
     public function receive(?float $timeout = null): mixed
@@ -106,7 +110,7 @@ final class Channel implements \IteratorAggregate, \Countable
     }
 
     /**
-     * A receiver was given a value and then cancelled: the next receiver gets it, or it is first in the buffer again.
+     * Passes on the value of a receiver that was cancelled: to the next receiver, or back to the front of the buffer.
      *
      * @param array{T}|false $sent false: the channel was closed
      */
@@ -117,7 +121,7 @@ final class Channel implements \IteratorAggregate, \Countable
         }
     }
 
-    /** Nothing more is sent: waiting senders get `ChannelClosed`, receivers what is left, then `ChannelClosed`. */
+    /** Closes the channel: waiting senders get `ChannelClosed`, receivers the remaining values, then `ChannelClosed`. */
     public function close(): void
     {
         $this->closed = true;
@@ -130,13 +134,13 @@ final class Channel implements \IteratorAggregate, \Countable
         return $this->closed;
     }
 
-    /** How many values are in the buffer. */
+    /** Returns the number of values in the buffer. */
     public function count(): int
     {
         return \count($this->buffer);
     }
 
-    /** Receives until the channel is closed and empty. */
+    /** Yields received values until the channel is closed and empty. */
     public function getIterator(): \Generator
     {
         while (true) {

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth;
 
 /**
- * A value private to the current request and its children; gone when the request ends.
+ * A value private to the current request and its child tasks; it ends with the request.
  *
  * ```php
  * $user = new Hearth\Local(fn () => loadUser());   // at boot; computed once per request, when first asked for
@@ -16,11 +16,14 @@ namespace Hearth;
  */
 final class Local
 {
-    /** @param (\Closure(): T)|null $initial computes the value of a request that has none yet; without it that value is null */
+    /**
+     * @param (\Closure(): T)|null $initial computes the value of a request that has none yet; without it the value is null
+     */
     public function __construct(private readonly ?\Closure $initial = null)
     {
     }
 
+    /** Returns this request's value, and computes it first if need be. */
     /** @return T|null */
     public function get(): mixed
     {
@@ -43,7 +46,7 @@ final class Local
         Internal\locals()[$this] = [$value];
     }
 
-    /** Whether this request has set or computed it. */
+    /** Whether this request has set or computed the value. */
     public function has(): bool
     {
         return isset(Internal\locals()[$this]);

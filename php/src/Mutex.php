@@ -7,9 +7,9 @@ namespace Hearth;
 use Hearth\Internal\WaitQueue;
 
 /**
- * One task of this worker at a time, first come first served.
+ * A lock that one task of this worker holds at a time, first come first served.
  *
- * It belongs to the task that acquired it, and comes free when that task ends. Other workers have their own.
+ * It belongs to the task that acquired it, and is released when that task ends. Other workers have their own.
  *
  * ```php
  * $mutex->with(function (): void { … });
@@ -17,11 +17,11 @@ use Hearth\Internal\WaitQueue;
  */
 final class Mutex
 {
-    /** Id of the task that holds it, null = free. */
+    /** Id of the task that holds the mutex, null = free. */
     private ?int $owner = null;
     private WaitQueue $waiters;
 
-    /** @var array<int, true> tasks whose end is watched */
+    /** @var array<int, true> tasks with a callback for their end */
     private array $watched = [];
 
     public function __construct()
@@ -30,10 +30,12 @@ final class Mutex
     }
 
     /**
+     * Acquires the mutex; waits while another task holds it.
+     *
      * @param float|null $timeout seconds, null = for ever
-     * @throws TimeoutError when it did not come free in time
+     * @throws TimeoutError when the mutex did not become free in time
      * @throws CancelledError
-     * @throws \LogicException when this task holds it already: it would wait for itself
+     * @throws \LogicException when this task holds the mutex already: it would wait for itself
      */
     public function acquire(?float $timeout = null): void
     {
@@ -51,7 +53,7 @@ final class Mutex
             ?? throw new TimeoutError("the mutex, held by task $this->owner, did not come free within $timeout s");
     }
 
-    /** Takes it if it is free. */
+    /** Acquires the mutex if it is free; returns whether it did. */
     public function tryAcquire(): bool
     {
         if ($this->owner !== null) {
@@ -62,7 +64,7 @@ final class Mutex
         return true;
     }
 
-    /** @throws \LogicException when this task does not hold it */
+    /** @throws \LogicException when this task does not hold the mutex */
     public function release(): void
     {
         $task = Internal\taskId();
@@ -74,7 +76,7 @@ final class Mutex
     }
 
     /**
-     * Calls $fn while holding it.
+     * Calls $fn while holding the mutex.
      *
      * @template T
      * @param callable(mixed ...): T $fn

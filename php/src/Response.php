@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth;
 
 /**
- * What a handler answers. Immutable: each `with…()` returns a changed copy.
+ * A handler's response. Immutable: each `with…()` returns a changed copy.
  *
  * Without a `Content-Type` header the server sends `text/html; charset=UTF-8`.
  *
@@ -26,10 +26,10 @@ final class Response
     private ?string $file;
 
     /**
-     * @param string|iterable<string> $body an iterable is streamed, each piece sent at once
+     * @param string|iterable<string> $body an iterable is streamed, each piece sent as soon as it is there
      * @param int $status 200 to 599
      * @param array<string, string|int|float|list<string|int|float>> $headers
-     * @throws \ValueError on a status out of range, or a header that is no header
+     * @throws \ValueError on a status out of range, or an invalid header
      */
     public function __construct(string|iterable $body = '', int $status = 200, array $headers = [])
     {
@@ -43,9 +43,9 @@ final class Response
     }
 
     /**
-     * Any data as JSON, slashes and non-ASCII characters as they are.
+     * Makes a response with any data as JSON, slashes and non-ASCII characters unescaped.
      *
-     * @param int $flags `JSON_…` constants, in addition
+     * @param int $flags additional `JSON_…` constants
      * @param array<string, string|list<string>> $headers
      * @throws \JsonException when $data cannot be encoded
      */
@@ -61,7 +61,7 @@ final class Response
     }
 
     /**
-     * Sends the client elsewhere.
+     * Redirects the client to another location.
      *
      * @param int $status 301, 302, 303, 307 or 308
      * @throws \ValueError
@@ -79,11 +79,11 @@ final class Response
     }
 
     /**
-     * A file, sent by the server itself, with ranges, `ETag` and `Last-Modified`.
+     * Sends a file by the server itself, with ranges, `ETag` and `Last-Modified`.
      *
-     * @param string $path of the file, as the worker sees it
-     * @param string|null $downloadAs makes the browser save it under this name
-     * @param array<string, string|list<string>> $headers the `Content-Type` follows from the name's ending unless given
+     * @param string $path path of the file, as the worker sees it
+     * @param string|null $downloadAs makes the browser save the file under this name
+     * @param array<string, string|list<string>> $headers the `Content-Type` follows from the file's extension unless given
      * @throws \ValueError
      */
     public static function file(string $path, ?string $downloadAs = null, array $headers = []): self
@@ -98,7 +98,7 @@ final class Response
     }
 
     /**
-     * A body that is made while it is sent: each piece goes out at once; a slow client suspends the task.
+     * Streams a body that is made while it is sent: each piece is sent at once; a slow client suspends the task.
      *
      * @param iterable<string> $pieces
      * @param array<string, string|list<string>> $headers
@@ -109,7 +109,7 @@ final class Response
     }
 
     /**
-     * Server-sent events, for the browser's `EventSource`.
+     * Sends server-sent events, for the browser's `EventSource`.
      *
      * Each item is the event's data, or an array with any of `data`, `event` (its type), `id`, `retry` (seconds as float) and
      * `comment`. Data that is no string is sent as JSON. A `null` sends a comment that keeps the connection alive.
@@ -149,10 +149,10 @@ final class Response
     }
 
     /**
-     * With this header only, whatever it was before; names are the same in upper and lower case.
+     * Returns a copy with this header only, whatever it was before; names are case-insensitive.
      *
      * @param string|int|float|list<string|int|float> $value a list makes several lines
-     * @throws \ValueError when the name or a value contains what a header must not, such as line breaks
+     * @throws \ValueError when the name or a value contains characters that a header must not have, such as line breaks
      */
     public function withHeader(string $name, string|int|float|array $value): self
     {
@@ -163,7 +163,7 @@ final class Response
     }
 
     /**
-     * With one more line of this header.
+     * Returns a copy with one more line of this header.
      *
      * @param string|int|float|list<string|int|float> $value
      * @throws \ValueError
@@ -188,7 +188,7 @@ final class Response
     }
 
     /**
-     * With a cookie, as `setcookie()` makes it; the value is percent-encoded.
+     * Returns a copy with a cookie, as `setcookie()` makes it; the value is percent-encoded.
      *
      * @param int|\DateTimeInterface $expires Unix time; 0 = at the end of the browser's session
      * @param string $sameSite `Lax`, `Strict`, `None` (needs $secure) or '' for no such attribute
@@ -209,7 +209,7 @@ final class Response
         return $this->withAddedHeader('Set-Cookie', $cookie);
     }
 
-    /** Tells the browser to forget a cookie; path and domain must be those it was set with. */
+    /** Returns a copy that tells the browser to delete a cookie; path and domain must be those it was set with. */
     public function withoutCookie(string $name, string $path = '/', string $domain = ''): self
     {
         return $this->withCookie($name, '', 1, $path, $domain);
@@ -236,7 +236,7 @@ final class Response
         return $this->headers;
     }
 
-    /** The header's lines joined by a comma, null if it is not set. */
+    /** Returns the header's lines joined by a comma, null if it is not set. */
     public function header(string $name): ?string
     {
         $key = Internal\Headers::headerKey($this->headers, $name);
@@ -250,7 +250,7 @@ final class Response
         return $this->body;
     }
 
-    /** The path of the file that is sent, null if the body is given. */
+    /** Returns the path of the file that is sent, null for another body. */
     public function filePath(): ?string
     {
         return $this->file;

@@ -7,7 +7,7 @@ namespace Hearth;
 use Hearth\Internal\WaitQueue;
 
 /**
- * At most $permits tasks of this worker at once; tasks that must wait are served first come first served.
+ * A limit on how many tasks of this worker do something at once; tasks that must wait are served first come first served.
  *
  * ```php
  * $limit = new Hearth\Semaphore(4);                       // at boot
@@ -22,7 +22,7 @@ final class Semaphore
     /** @var array<int, int> permits held inside `with()`, by task */
     private array $held = [];
 
-    /** @param int $permits how many may hold one at once */
+    /** @param int $permits number of permits that tasks may hold at once */
     public function __construct(private readonly int $permits)
     {
         if ($permits < 1) {
@@ -33,10 +33,10 @@ final class Semaphore
     }
 
     /**
-     * Takes a permit, after the tasks that asked before.
+     * Takes a permit; waits, behind the tasks that asked before, while none is free.
      *
      * @param float|null $timeout seconds, null = for ever
-     * @throws TimeoutError when none came free in time
+     * @throws TimeoutError when no permit became free in time
      * @throws CancelledError
      */
     public function acquire(?float $timeout = null): void
@@ -50,7 +50,7 @@ final class Semaphore
             ?? throw new TimeoutError("none of the semaphore's $this->permits permits came free within $timeout s");
     }
 
-    /** Takes a permit if one is free. */
+    /** Takes a permit if one is free; returns whether it did. */
     public function tryAcquire(): bool
     {
         if ($this->free === 0) {
@@ -62,7 +62,7 @@ final class Semaphore
     }
 
     /**
-     * Gives a permit back: to the first that waits, if any. Any task may do so.
+     * Gives a permit back, to the task that has waited longest, if any. Any task may call this.
      *
      * @throws \LogicException when all permits are free already
      */
@@ -109,13 +109,13 @@ final class Semaphore
         unset($this->held[$task]);
     }
 
-    /** How many permits are free. */
+    /** Returns the number of free permits. */
     public function available(): int
     {
         return $this->free;
     }
 
-    /** How many tasks wait for a permit. */
+    /** Returns the number of tasks that wait for a permit. */
     public function waiting(): int
     {
         return $this->waiters->count();

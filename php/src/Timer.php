@@ -14,7 +14,7 @@ final class Timer
     {
     }
 
-    /** No further call is made; one that runs already ends by itself. */
+    /** Stops the timer: no further call is made; a call that is running goes on to its end. */
     public function stop(): void
     {
         if (!$this->stopped) {

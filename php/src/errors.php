@@ -2,12 +2,12 @@
 
 declare(strict_types=1);
 
-// In the server these are classes of its own (csrc/engine/errors.c).
+// In the server these classes are native (csrc/engine/errors.c).
 
 namespace Hearth;
 
 /**
- * A wait took longer than it was allowed to.
+ * Thrown when a wait took longer than allowed.
  *
  * It is an `\Error`, so that a `catch (\Exception)` somewhere in a library does not swallow the request's time limit.
  */
@@ -16,7 +16,8 @@ class TimeoutError extends \Error
 }
 
 /**
- * The task was cancelled while it waited: by `Task::cancel()`, by a sibling's failure in `parallel()`, or because the client hung up.
+ * Thrown when the task is cancelled while it waits: by `Task::cancel()`, by a sibling's failure in `parallel()`, or
+ * because the client hung up.
  *
  * Let it pass: it unwinds the task. It is an `\Error` for the same reason as `TimeoutError`.
  */
@@ -24,7 +25,7 @@ class CancelledError extends \Error
 {
 }
 
-/** A value was sent into a channel that is closed, or asked of one that is closed and empty. */
+/** Thrown when a value is sent into a closed channel, or received from one that is closed and empty. */
 final class ChannelClosed extends \RuntimeException
 {
 }

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// In the server these are functions of its own (csrc/engine/functions.c), which call the same methods.
+// In the server these functions are native (csrc/engine/prelude_functions.c), and call the same methods.
 
 namespace Hearth;
 
@@ -20,7 +20,7 @@ namespace Hearth;
  *
  * @template T
  * @param array<array-key, callable(): T> $callables
- * @param int|null $limit how many may run at once, null = all
+ * @param int|null $limit number of callables that may run at once, null = all
  * @return array<array-key, T>
  * @throws \Throwable the first failure
  */
@@ -30,7 +30,8 @@ function parallel(array $callables, ?int $limit = null): array
 }
 
 /**
- * Runs all callables at once; the first that ends, with a result or an exception, decides. The others are cancelled.
+ * Runs all callables at once and returns the result of the first that ends, or throws its exception.
+ * The others are cancelled.
  *
  * ```php
  * $answer = Hearth\race([fn () => ask($mirror1), fn () => ask($mirror2)]);
@@ -39,7 +40,7 @@ function parallel(array $callables, ?int $limit = null): array
  * @template T
  * @param non-empty-array<array-key, callable(): T> $callables
  * @return T
- * @throws \Throwable what the first threw
+ * @throws \Throwable the exception of the first that ended
  */
 function race(array $callables): mixed
 {

@@ -3,8 +3,8 @@
 declare(strict_types=1);
 
 /**
- * APCu's iterator over `Hearth\Cache`, where `hearth.apcu` is on and APCu is not there. It lists what there is when it begins, and skips
- * what has left when it comes there.
+ * APCu's iterator on `Hearth\Cache`, where `hearth.apcu` is on and APCu is not loaded. It lists the entries that exist when
+ * it begins, and skips those that are gone by the time it reaches them.
  */
 class APCUIterator implements \Iterator
 {
@@ -16,9 +16,9 @@ class APCUIterator implements \Iterator
 
     /**
      * @param string|list<string>|null $search a regular expression, or keys; null is all
-     * @param int $format `APC_ITER_…`: what `current()` gives
-     * @param int $chunk_size how many values are read in one step; 0 is 100
-     * @param int $list `APC_LIST_ACTIVE`; nothing that was deleted is listed
+     * @param int $format `APC_ITER_…`: the fields that `current()` returns
+     * @param int $chunk_size number of values read in one step; 0 means 100
+     * @param int $list `APC_LIST_ACTIVE`; deleted entries are never listed
      */
     public function __construct(
         private $search = null,
@@ -40,7 +40,7 @@ class APCUIterator implements \Iterator
         }
     }
 
-    /** As in APCu, there is none. */
+    /** As in APCu, it cannot be cloned. */
     private function __clone()
     {
     }
@@ -86,7 +86,7 @@ class APCUIterator implements \Iterator
         return \count($this->listed());
     }
 
-    /** For `apcu_delete()`. */
+    /** Called by `apcu_delete()`. */
     private function deleteAll(): void
     {
         \apcu_delete(\array_column($this->listed(), 'info'));

@@ -5,17 +5,17 @@ declare(strict_types=1);
 namespace Hearth\Cache;
 
 /**
- * What PSR-6 and PSR-16 ask of keys and times, and `Hearth\Cache` does not.
+ * Checks that PSR-6 and PSR-16 require of keys and times, and `Hearth\Cache` does not.
  *
  * @internal
  */
 final class Arguments
 {
     private const RESERVED = '{}()/\@:';
-    /** Bytes of a key: whatever the namespace is, there is room for as many. */
+    /** The most bytes of a key: as many fit with any namespace. */
     private const LONGEST = 512;
 
-    /** @param class-string<\Exception> $exception what a mistake is told with */
+    /** @param class-string<\Exception> $exception class of the exception for an invalid key */
     public static function key(mixed $key, string $exception): string
     {
         if (!\is_string($key)) {
@@ -33,7 +33,7 @@ final class Arguments
         return $key;
     }
 
-    /** Seconds from now; null is for ever. */
+    /** Returns the seconds from now; null means no expiry. */
     public static function seconds(mixed $ttl, string $exception): ?float
     {
         return match (true) {
@@ -45,7 +45,8 @@ final class Arguments
     }
 
     /**
-     * Whether it was written. A value that cannot be kept, because of what it is or because its own code throws, is not.
+     * Returns whether the value was written. A value that cannot be kept, by its type or because its
+     * own code throws, was not.
      *
      * @param callable(): bool $write
      */

@@ -5,15 +5,16 @@ declare(strict_types=1);
 namespace Hearth\Cache;
 
 /**
- * What the computation of a `Hearth\Cache::remember()` may return in place of its value: how it is kept is known only then.
+ * A value that a computation of `Hearth\Cache::remember()` may return together with its ttl and tags,
+ * which are only known then.
  *
  * @internal for the adapters
  */
 final class Computed
 {
     /**
-     * @param float|null $ttl seconds; null is for ever
-     * @param list<string> $tags one that is deleted during the computation does not end the value: it is not known before
+     * @param float|null $ttl seconds; null means no expiry
+     * @param list<string> $tags known only now: deleting one during the computation does not invalidate the value
      */
     public function __construct(
         public readonly mixed $value,

@@ -11,7 +11,7 @@ use Illuminate\Contracts\Cache\LockProvider;
 use Illuminate\Contracts\Cache\LockTimeoutException;
 
 /**
- * `Hearth\Cache` as a store of Laravel, with tags and locks.
+ * `Hearth\Cache` as a cache store of Laravel, with tags and locks.
  *
  * ```php
  * Cache::extend('hearth', fn ($app, $config) => Cache::repository(new Hearth\Cache\LaravelStore($config['prefix'] ?? '')));
@@ -19,7 +19,7 @@ use Illuminate\Contracts\Cache\LockTimeoutException;
  */
 final class LaravelStore extends TaggableStore implements LockProvider
 {
-    /** @param Cache $cache where its entries are; `flush()` ends all of it */
+    /** @param Cache $cache the cache or namespace of its entries; `flush()` clears all of it */
     public function __construct(private readonly string $prefix = '', private readonly Cache $cache = new Cache('laravel'))
     {
     }
@@ -52,7 +52,7 @@ final class LaravelStore extends TaggableStore implements LockProvider
         return $this->cache->setMultiple(\array_combine($keys, $values), (float) $seconds);
     }
 
-    /** Atomic. The time of a value that is there stays. */
+    /** Adds atomically. An existing value keeps its expiry. */
     public function increment($key, $value = 1): int
     {
         $key = $this->key($key);
@@ -73,7 +73,7 @@ final class LaravelStore extends TaggableStore implements LockProvider
         return $this->cache->set($this->key($key), $value);
     }
 
-    /** Another time for a value that is there. */
+    /** Gives an existing value a new expiry. */
     public function touch($key, $seconds): bool
     {
         $key = $this->key($key);
@@ -107,7 +107,7 @@ final class LaravelStore extends TaggableStore implements LockProvider
         return $this->lock($name, 0, $owner);
     }
 
-    /** What is there is no int: a number as text, as other stores give back. */
+    /** Adds to a value that is no int, such as a number as text, which other stores return. */
     private function addTo(string $key, int $by): int
     {
         do {
@@ -117,7 +117,7 @@ final class LaravelStore extends TaggableStore implements LockProvider
         return $sum;
     }
 
-    /** Laravel allows keys that the cache does not: empty, with a NUL byte, or very long. */
+    /** Makes a key of keys that Laravel allows and the cache does not: empty, with a NUL byte, or very long. */
     private function key(mixed $key): string
     {
         $key = $this->prefix . $key;
@@ -126,10 +126,10 @@ final class LaravelStore extends TaggableStore implements LockProvider
     }
 }
 
-/** A lock of Laravel: over all workers, and not lost when the cache is full. */
+/** A lock of Laravel, held across all workers, and not lost when the cache is full. */
 final class LaravelLock extends Lock
 {
-    /** Of a lock without an end: some sixty years. */
+    /** Seconds of a lock without an end: some sixty years. */
     private const FOREVER = 2e9;
 
     /** @internal */
@@ -144,7 +144,7 @@ final class LaravelLock extends Lock
     }
 
     /**
-     * Waits without the pauses of other stores: a lock that is given back is taken within 20 ms.
+     * Waits without the long pauses of other stores: a released lock is taken within 20 ms.
      *
      * @throws LockTimeoutException
      */
@@ -173,7 +173,7 @@ final class LaravelLock extends Lock
         $this->cache->heldLock($this->name)?->release();
     }
 
-    /** Of another owner the name is not known. */
+    /** Returns '' if another owner holds the lock, because the cache does not know that owner's name. */
     protected function getCurrentOwner(): ?string
     {
         return match (true) {

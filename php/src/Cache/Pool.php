@@ -9,7 +9,7 @@ use Psr\Cache\CacheItemInterface;
 use Psr\Cache\CacheItemPoolInterface;
 
 /**
- * `Hearth\Cache` as PSR-6 has a pool, of any version of the PSR.
+ * `Hearth\Cache` as a PSR-6 pool, for any version of the PSR.
  *
  * ```php
  * $pool = new Hearth\Cache\Pool(new Hearth\Cache('shop'));
@@ -20,7 +20,9 @@ class Pool implements CacheItemPoolInterface
     /** @var array<string, Item> */
     private array $deferred = [];
 
-    /** @param Cache $cache where its entries are; `clear()` ends all of it, so a namespace is better than the whole */
+    /**
+     * @param Cache $cache where its entries are; `clear()` clears all of it, so a namespace is better than the whole cache
+     */
     public function __construct(protected readonly Cache $cache = new Cache('psr-6'))
     {
     }
@@ -37,14 +39,14 @@ class Pool implements CacheItemPoolInterface
         if ($waiting !== null) {
             return $waiting;
         }
-        // No value that was written is this one.
+        // A default that no written value can be identical to.
         $none = new \stdClass();
         $value = $this->cache->get($key, $none);
         return $value === $none ? $this->item($key, null, false) : $this->item($key, $value, true);
     }
 
     /**
-     * All of them in one step.
+     * Returns the items, read in one step.
      *
      * @param array<string> $keys
      * @return array<string, Item>
@@ -122,10 +124,11 @@ class Pool implements CacheItemPoolInterface
     }
 
     /**
-     * Items with the same tags whose times end together, within a hundredth: as of items that were told the same time one after the other.
+     * Groups items that have the same tags and expire together, within a hundredth: as items do that got the same
+     * ttl one after the other.
      *
      * @param array<string, Item> $items
-     * @return list<array{?float, non-empty-list<Item>}> seconds of the first that ends, and the items
+     * @return list<array{?float, non-empty-list<Item>}> seconds until the first of the group expires, and the items
      */
     private static function groups(array $items): array
     {
@@ -145,7 +148,7 @@ class Pool implements CacheItemPoolInterface
     }
 
     /**
-     * In one step.
+     * Saves the items in one step.
      *
      * @param non-empty-list<Item> $items
      */
@@ -158,12 +161,12 @@ class Pool implements CacheItemPoolInterface
         if (Arguments::isKept(fn (): bool => $this->cache->setMultiple($values, $seconds, $items[0]->tags()))) {
             return true;
         }
-        // One that cannot be kept is no reason to lose the others.
+        // One value that cannot be kept must not lose the others.
         $saved = \array_map($this->save(...), $items);
         return !\in_array(false, $saved, true);
     }
 
-    /** As it is to be saved; null where nothing is. */
+    /** Returns the item that is waiting to be saved; null if there is none. */
     private function waiting(string $key): ?Item
     {
         $item = $this->deferred[$key] ?? null;
@@ -186,7 +189,7 @@ class Pool implements CacheItemPoolInterface
     }
 }
 
-/** An entry as PSR-6 has it: what was found, and what is to be saved. */
+/** An item of PSR-6: the value that was found, or that is to be saved. */
 class Item implements CacheItemInterface
 {
     private ?\DateTimeInterface $end = null;
@@ -235,7 +238,7 @@ class Item implements CacheItemInterface
     }
 
     /**
-     * What its value is written with.
+     * Returns the tags that the value is written with.
      *
      * @internal
      * @return list<string>
@@ -252,7 +255,7 @@ class Item implements CacheItemInterface
     }
 
     /**
-     * Seconds that it is kept from now on; null is for ever.
+     * Returns the seconds that the value is kept from now on; null means no expiry.
      *
      * @internal
      */
@@ -262,7 +265,7 @@ class Item implements CacheItemInterface
     }
 }
 
-/** A key or a time that PSR-6 does not allow. */
+/** An invalid argument of PSR-6: a key or a time. */
 final class PoolMistake extends \InvalidArgumentException implements \Psr\Cache\InvalidArgumentException
 {
 }

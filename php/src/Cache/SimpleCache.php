@@ -8,7 +8,7 @@ use Hearth\Cache;
 use Psr\SimpleCache\CacheInterface;
 
 /**
- * `Hearth\Cache` as PSR-16 has a cache, of any version of the PSR.
+ * `Hearth\Cache` as a PSR-16 cache, for any version of the PSR.
  *
  * ```php
  * $cache = new Hearth\Cache\SimpleCache(new Hearth\Cache('shop'));
@@ -16,7 +16,9 @@ use Psr\SimpleCache\CacheInterface;
  */
 final class SimpleCache implements CacheInterface
 {
-    /** @param Cache $cache where its entries are; `clear()` ends all of it, so a namespace is better than the whole */
+    /**
+     * @param Cache $cache where its entries are; `clear()` clears all of it, so a namespace is better than the whole cache
+     */
     public function __construct(private readonly Cache $cache = new Cache('psr-16'))
     {
     }
@@ -97,7 +99,7 @@ final class SimpleCache implements CacheInterface
     }
 }
 
-/** A key or a time that PSR-16 does not allow. */
+/** An invalid argument of PSR-16: a key or a time. */
 final class SimpleCacheMistake extends \InvalidArgumentException implements \Psr\SimpleCache\InvalidArgumentException
 {
 }

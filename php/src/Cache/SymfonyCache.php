@@ -9,7 +9,7 @@ use Symfony\Contracts\Cache\ItemInterface;
 use Symfony\Contracts\Cache\TagAwareCacheInterface;
 
 /**
- * `Hearth\Cache` as Symfony's cache contracts have one, with tags, of any version of them. It is a PSR-6 pool too.
+ * `Hearth\Cache` by Symfony's cache contracts, with tags, for any version of the contracts. It is a PSR-6 pool too.
  *
  * ```php
  * $cache = new Hearth\Cache\SymfonyCache(new Hearth\Cache('app'));
@@ -24,11 +24,12 @@ final class SymfonyCache extends Pool implements TagAwareCacheInterface
     }
 
     /**
-     * The value; where there is none, what the callback returns. Of all tasks and workers one computes at a time.
+     * Returns the value; if there is none, the result of the callback. Across all tasks and workers, one
+     * caller computes at a time.
      *
      * @param float|null $beta INF: compute now; 0: not before the value has expired; anything else: one caller computes a new value as long
      *     before the old one expires as the computation took, and others go on with the old one
-     * @param array<string, mixed>|null $metadata of a value that was computed here; else empty
+     * @param array<string, mixed>|null $metadata metadata of a value that was computed here; else empty
      */
     public function get(string $key, callable $callback, ?float $beta = null, ?array &$metadata = null): mixed
     {
@@ -78,7 +79,7 @@ final class SymfonyCache extends Pool implements TagAwareCacheInterface
         try {
             return $this->cache->remember($key, null, $compute);
         } catch (\Exception | \ValueError $error) {
-            // It was computed and cannot be kept, as a closure cannot.
+            // The value was computed and cannot be kept, as a closure cannot.
             return $computed === null ? throw $error : $computed->value;
         }
     }
@@ -97,7 +98,7 @@ final class SymfonyCache extends Pool implements TagAwareCacheInterface
     }
 }
 
-/** An entry as Symfony has it. */
+/** An item of Symfony's cache contracts. */
 final class SymfonyItem extends Item implements ItemInterface
 {
     /** @var array<string, string> */
@@ -113,7 +114,7 @@ final class SymfonyItem extends Item implements ItemInterface
         return $this;
     }
 
-    /** @return array<string, mixed> what is kept beside a value is not read with it */
+    /** @return array<string, mixed> always empty: metadata of a value is not read with it */
     public function getMetadata(): array
     {
         return [];
@@ -122,12 +123,12 @@ final class SymfonyItem extends Item implements ItemInterface
     /** @return list<string> */
     public function tags(): array
     {
-        // PHP makes numbers of keys that look like one.
+        // PHP converts keys that look like numbers to int.
         return \array_values(\array_map(\strval(...), $this->tags));
     }
 
     /**
-     * Of a value whose computation began at that time.
+     * Returns the metadata of a value whose computation began at that time.
      *
      * @internal
      * @return array<string, mixed>

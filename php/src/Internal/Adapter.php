@@ -8,17 +8,17 @@ use Hearth\Request;
 use Hearth\Response;
 
 /**
- * Makes a handler of what an entry script returns.
+ * Makes a handler from the value that an entry script returns.
  *
  * @internal
  */
 final class Adapter
 {
     /**
-     * Makes a handler of what the entry script returned.
+     * Makes a handler from the value that the entry script returned.
      *
      * @internal called by the server once, at boot
-     * @return \Closure(Request): mixed|null null when it is nothing that can handle a request
+     * @return \Closure(Request): mixed|null null when the value cannot handle a request
      * @throws \LogicException when the app lacks a package that its kind of handler needs
      */
     public static function adapt(mixed $returned): ?\Closure
@@ -34,15 +34,15 @@ final class Adapter
             default => null,
         };
 
-        // Not named otherwise: it would be compiled.
+        // Leaks is named only if it is needed, because naming a class compiles it.
         return $handler !== null && \get_cfg_var('hearth.state_check') === '2' ? Leaks::around($handler) : $handler;
     }
 
     /**
-     * What kind of handler the entry script returned; frameworks' kernels are not made for concurrent requests.
+     * Tells which kind of handler the entry script returned; kernels of frameworks are not made for concurrent requests.
      *
      * @internal
-     * @return 'psr-15'|'symfony'|'laravel'|'slim'|'callable'|'' '' = none
+     * @return 'psr-15'|'symfony'|'laravel'|'slim'|'callable'|'' '' = no handler
      */
     public static function entryKind(mixed $returned): string
     {
@@ -99,7 +99,7 @@ final class Adapter
     }
 
     /**
-     * Slim 3, which is no PSR-15 handler; it reads superglobals. Slim 4 is one.
+     * Slim 3, which is no PSR-15 handler and reads superglobals. Slim 4 is a PSR-15 handler.
      *
      * @internal
      */

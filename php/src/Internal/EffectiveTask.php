@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Internal;
 
 /**
- * Which task a piece of code belongs to, as its author sees it.
+ * The task that a piece of code belongs to in its author's view.
  *
  * `timeout()` runs its function in a task of its own, but for its author that function is part of the calling task: it must
  * see the same connection, with the same open transaction. The caller does nothing meanwhile, so sharing is safe.

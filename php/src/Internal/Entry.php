@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Internal;
 
 /**
- * What the entry script gave to the server: what it returned, or what a runtime that it started was about to run.
+ * The app of the entry script: the value that it returned, or the app that a runtime was about to run.
  *
  * @internal
  */
@@ -13,7 +13,7 @@ final class Entry
 {
     private static ?object $given = null;
 
-    /** For a runtime, which ends the script with `exit()` afterwards. */
+    /** Called by a runtime, which ends the script with `exit()` afterwards. */
     public static function give(object $app): void
     {
         self::$given = $app;

@@ -24,7 +24,7 @@ final class Events
     }
 
     /**
-     * One event as text/event-stream has it.
+     * Returns one event in the format text/event-stream.
      *
      * @internal
      * @throws \ValueError|\JsonException

@@ -8,8 +8,8 @@ use Hearth\TimeoutError;
 use Hearth\Timer;
 
 /**
- * What the functions of `Hearth\` do that are made of tasks. The server's own functions of these names call the methods, so
- * that this is compiled only where one is called.
+ * The functions of `Hearth\` that are made of tasks. The server's own functions of these names call the methods, so
+ * that this class is compiled only where one of them is called.
  *
  * @internal
  */
@@ -18,7 +18,7 @@ final class Functions
     /**
      * @template T
      * @param array<array-key, callable(): T> $callables
-     * @param int|null $limit how many may run at once, null = all
+     * @param int|null $limit number of callables that may run at once, null = all
      * @return array<array-key, T>
      * @throws \Throwable the first failure
      */
@@ -36,7 +36,7 @@ final class Functions
      * @template T
      * @param non-empty-array<array-key, callable(): T> $callables
      * @return T
-     * @throws \Throwable what the first threw
+     * @throws \Throwable the exception of the first that ended
      */
     public static function race(array $callables): mixed
     {

@@ -7,23 +7,23 @@ namespace Hearth\Internal;
 use Hearth\Task;
 
 /**
- * Child tasks that are started, watched and ended together; `parallel()`, `race()` and `timeout()` are made of it.
+ * Child tasks that are started, watched and ended together; `parallel()`, `race()` and `timeout()` are built on it.
  *
- * Whatever happens, none of them runs any more when its method has returned.
+ * When a method has returned or thrown, none of its children runs any more.
  *
  * @internal
  */
 final class Group
 {
-    /** @var array<array-key, Task|null> those that have not ended; null while one starts */
+    /** @var array<array-key, Task|null> children that have not ended; null while a child is being started */
     private array $running = [];
 
-    /** @var array<array-key, mixed> in the order in which they came */
+    /** @var array<array-key, mixed> results, in the order in which the children ended */
     private array $results = [];
 
     private ?\Throwable $failure = null;
 
-    /** The parent is woken when fewer children than this run. */
+    /** The parent is woken when fewer children than this are running. */
     private int $enough = \PHP_INT_MAX;
 
     private readonly int $parent;
@@ -34,7 +34,7 @@ final class Group
     }
 
     /**
-     * Runs all, at most $limit at once.
+     * Runs all callables, at most $limit at once.
      *
      * @param array<array-key, callable(): mixed> $callables
      * @return array<array-key, mixed> by the keys of $callables, in their order
@@ -69,11 +69,11 @@ final class Group
     }
 
     /**
-     * Runs all until the first has ended.
+     * Runs all callables until the first has ended.
      *
      * @param array<array-key, callable(): mixed> $callables
-     * @return mixed what the first returned
-     * @throws \Throwable what the first threw
+     * @return mixed the result of the first
+     * @throws \Throwable the exception of the first
      */
     public function first(array $callables): mixed
     {
@@ -100,11 +100,11 @@ final class Group
     }
 
     /**
-     * Runs one, for at most $seconds.
+     * Runs one callable, for at most $seconds.
      *
      * @param callable(): mixed $fn
-     * @return bool whether it ended in time; its result is in $result then
-     * @throws \Throwable what it threw
+     * @return bool whether it ended in time; then $result is its result
+     * @throws \Throwable the exception that it threw
      */
     public function within(float $seconds, callable $fn, mixed &$result): bool
     {
@@ -129,10 +129,10 @@ final class Group
     }
 
     /**
-     * Starts $fn as a child; it runs until its first wait, and may have ended when this returns.
+     * Starts $fn as a child, which runs until its first wait and may have ended when this returns.
      *
-     * @param \Closure $child `run()`, made once for all
-     * @param callable(): mixed $fn known to be one
+     * @param \Closure $child `run()`, as a closure made once for all children
+     * @param callable(): mixed $fn checked by the caller
      */
     private function start(\Closure $child, int|string $key, mixed $fn): void
     {
@@ -151,7 +151,7 @@ final class Group
         }
     }
 
-    /** What a child does. */
+    /** Runs in the child: calls $fn and keeps its result. */
     private function run(int|string $key, mixed $fn): void
     {
         try {
@@ -165,7 +165,7 @@ final class Group
         }
     }
 
-    /** Waits until a child has ended, for $seconds at most; false when the time was up first. */
+    /** Waits until a child has ended, for $seconds at most; false after the timeout. */
     private function wait(?float $seconds = null): bool
     {
         $woken = park($seconds);
@@ -174,7 +174,10 @@ final class Group
         return $woken;
     }
 
-    /** A child that called exit(), or that a fatal error ended, did not come to the end of `run()`. */
+    /**
+     * Takes the results of children that called exit() or were ended by a fatal error, and so did not
+     * reach the end of `run()`.
+     */
     private function settle(): void
     {
         foreach ($this->running as $key => $task) {
@@ -190,7 +193,7 @@ final class Group
         }
     }
 
-    /** Cancels those that run and waits until they have ended. */
+    /** Cancels the running children and waits until they have ended. */
     private function cancelRest(): void
     {
         $this->enough = 1;

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Internal;
 
 /**
- * What a header may be.
+ * Checks and formats of header fields.
  *
  * @internal
  */
@@ -33,7 +33,7 @@ final class Headers
     /**
      * @internal
      * @return list<string> the lines
-     * @throws \ValueError when the name or a value contains what a header must not
+     * @throws \ValueError when the name or a value contains characters that a header must not have
      */
     public static function checkedHeader(string $name, mixed $value): array
     {
@@ -62,7 +62,7 @@ final class Headers
     }
 
     /**
-     * The name under which a header is kept, whatever its case.
+     * Returns the name under which a header is kept, ignoring case; null if it is not set.
      *
      * @internal
      * @param array<string, mixed> $headers
@@ -84,7 +84,7 @@ final class Headers
     /**
      * @internal
      * @param array<array-key, mixed> $headers
-     * @param array<string, list<string>> $defaults for those that $headers does not have
+     * @param array<string, list<string>> $defaults headers for names that $headers does not have
      * @return array<string, list<string>>
      */
     public static function withDefaults(array $headers, array $defaults): array
@@ -100,7 +100,7 @@ final class Headers
     }
 
     /**
-     * The value of a `Set-Cookie` header.
+     * Returns the value of a `Set-Cookie` header.
      *
      * @internal
      * @throws \ValueError
@@ -144,7 +144,7 @@ final class Headers
     }
 
     /**
-     * The value of a `Content-Disposition` header that makes the browser save (RFC 6266).
+     * Returns the value of a `Content-Disposition` header that makes the browser save the file (RFC 6266).
      *
      * @internal
      */
@@ -156,7 +156,7 @@ final class Headers
     }
 
     /**
-     * A string as an error message shows it: escaped, and cut.
+     * Returns a string for an error message: escaped, and cut to 80 bytes.
      *
      * @internal
      */

@@ -14,16 +14,16 @@ use Illuminate\Support\Facades\Facade;
 /**
  * A Laravel application that answers one request after another, as Laravel Octane runs it.
  *
- * The application is booted once. Each request gets a clone of it, with a clone of its configuration; services that were made
- * at boot are told of the clone. After the response was sent, `terminate()` runs and {@see LaravelReset} forgets what the
- * request has left in those services. Octane's events are dispatched where Octane is installed, so an app's own listeners for
+ * The application is booted once. Each request gets a clone of it, with a clone of its configuration; services made
+ * at boot are given the clone. After the response was sent, `terminate()` runs and {@see LaravelReset} removes what the
+ * request has left in those services. Octane's events are dispatched if Octane is installed, so an app's own listeners for
  * them work.
  *
  * @internal
  */
 final class Laravel
 {
-    /** What Octane resolves at boot; bound by the framework's own providers. */
+    /** The services that Octane resolves at boot; bound by the framework's own providers. */
     private const WARM = [
         'auth', 'cache', 'cache.store', 'config', 'cookie', 'db', 'db.factory', 'db.transactions', 'encrypter', 'files', 'hash', 'log',
         'router', 'routes', 'session', 'session.store', 'translator', 'url', 'view',
@@ -35,7 +35,7 @@ final class Laravel
     {
     }
 
-    /** All of the app's boot that does not need a request. */
+    /** Runs the part of the app's boot that does not need a request. */
     public function boot(): void
     {
         if (!$this->app->bound(Kernel::class)) {
@@ -60,7 +60,7 @@ final class Laravel
         $laravelRequest = \Illuminate\Http\Request::createFromBase(SymfonyBridge::toSymfony($request));
         $response = null;
         \Hearth\defer(function () use ($sandbox, $laravelRequest, &$response): void {
-            // After what the app itself has deferred.
+            // Runs after the functions that the app itself has deferred.
             \Hearth\defer(fn () => $this->finish($sandbox, $laravelRequest, $response));
         });
         $laravelRequest->enableHttpMethodParameterOverride();
@@ -91,7 +91,7 @@ final class Laravel
         }
     }
 
-    /** @return list<class-string> the kernel's own, and the request that `RegisterProviders` may ask for */
+    /** @return list<class-string> the kernel's own bootstrappers, and the request that `RegisterProviders` may ask for */
     private function bootstrappers(): array
     {
         $bootstrappers = (new \ReflectionMethod($this->kernel, 'bootstrappers'))->invoke($this->kernel);
@@ -112,7 +112,7 @@ final class Laravel
         Facade::setFacadeApplication($app);
     }
 
-    /** An event of Octane's, where that is installed. */
+    /** Dispatches an event of Octane, if Octane is installed. */
     private function dispatch(Application $app, string $event, mixed ...$arguments): void
     {
         $class = "Laravel\\Octane\\Events\\$event";

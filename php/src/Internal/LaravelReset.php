@@ -7,17 +7,16 @@ namespace Hearth\Internal;
 use Illuminate\Foundation\Application;
 
 /**
- * What a request leaves in the services of a Laravel application that were made at boot, and how to be rid of it.
+ * Removes what a request leaves in the services of a Laravel application that were made at boot.
  *
- * The list is that of Laravel Octane's listeners, and beyond it: transactions that were left open are rolled back, and what a
- * request adds to or sets on the framework's services and classes, such as routes, rules, gates and `Model::unguard()`, is
- * forgotten.
+ * The list is that of Laravel Octane's listeners, and more: transactions left open are rolled back, and whatever a request
+ * adds to or sets on the framework's services and classes, such as routes, rules, gates and `Model::unguard()`, is removed.
  *
  * @internal
  */
 final class LaravelReset
 {
-    /** Services that keep the container, by the method that changes it. */
+    /** Services that keep the container, by the method that sets it. */
     private const OWNERS = [
         'setApplication' => ['auth', 'cache', 'db', 'filesystem', 'mail.manager', 'queue', \Illuminate\Broadcasting\BroadcastManager::class],
         'setContainer' => [
@@ -26,7 +25,7 @@ final class LaravelReset
         ],
     ];
 
-    /** First-party packages: what makes them forget. */
+    /** Services of first-party packages, and the method that resets each. */
     private const PACKAGES = [
         'Inertia\ResponseFactory' => 'flushShared',
         'Livewire\LivewireManager' => 'flushState',
@@ -35,7 +34,7 @@ final class LaravelReset
         'Illuminate\Foundation\Vite' => 'flush',
     ];
 
-    /** Services that a request may change, and what in them is theirs: their parts, and what they cache. */
+    /** Services that a request may change: the properties with parts of them, and those with caches. */
     private const CHANGED = [
         'url' => [['routeGenerator'], []],
         'redirect' => [[], []],
@@ -58,7 +57,7 @@ final class LaravelReset
 
     private readonly Statics $statics;
 
-    /** What `Carbon::setTestNow()` was given at boot. */
+    /** The argument of `Carbon::setTestNow()` at boot. */
     private readonly mixed $now;
 
     public function __construct(private readonly Application $app)
@@ -72,13 +71,13 @@ final class LaravelReset
                 $this->snapshots[] = new Snapshot($app->make($service), $parts, $caches);
             }
         }
-        // Made once, not by each request that asks for one.
+        // Made once here, instead of by each request that asks for a type.
         \Symfony\Component\HttpFoundation\Request::getMimeTypes('html');
         $this->statics = new Statics(Statics::HTTP_FOUNDATION + Statics::LARAVEL);
         $this->now = \Illuminate\Support\Carbon::getTestNow();
     }
 
-    /** Before a request: everything that knows the application is to know this clone of it. */
+    /** Called before a request: gives this clone to every service that keeps the application. */
     public function prepare(Application $sandbox, \Illuminate\Http\Request $request): void
     {
         $sandbox->instance('config', clone $sandbox->make('config'));
@@ -90,7 +89,7 @@ final class LaravelReset
         }
     }
 
-    /** After a request, in the order in which it matters: first what may still run code of the app. */
+    /** Called after a request; the order matters: first the steps that may still run code of the app. */
     public function forget(Application $sandbox): void
     {
         foreach (['connections', 'auth', 'session', 'locale', 'logs', 'caches', 'packages', 'container'] as $what) {
@@ -156,7 +155,7 @@ final class LaravelReset
         }
     }
 
-    /** The framework's own transaction, and one that was begun on its PDO. */
+    /** Rolls back the framework's own transaction, and one that was begun directly on its PDO. */
     private function rollBack(string $name, \Illuminate\Database\Connection $connection): void
     {
         $open = $connection->transactionLevel() > 0;

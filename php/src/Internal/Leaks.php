@@ -7,7 +7,7 @@ namespace Hearth\Internal;
 use Hearth\Request;
 
 /**
- * The worker's side of `hearth check --leaks`: it answers the command's own requests, which come between those of the app.
+ * The worker's side of `hearth check --leaks`: answers the command's own requests, which come between those of the app.
  *
  * @internal
  */
@@ -15,21 +15,21 @@ final class Leaks
 {
     private const PATH = '/hearth-check-leaks';
 
-    /** @var array{php: int, native: int} when the last mark had been made */
+    /** @var array{php: int, native: int} bytes in use when the last mark had been made */
     private static array $memory = ['php' => 0, 'native' => 0];
 
     /** @var array<string, int> */
     private static array $sizes = [];
 
     /**
-     * The app's handler, but for the requests of the command.
+     * Wraps the app's handler so that the requests of the command are answered here.
      *
      * @param \Closure(Request): mixed $handler
      * @return \Closure(Request): mixed
      */
     public static function around(\Closure $handler): \Closure
     {
-        // The first time, it looks for variables without a name by calling functions that change them.
+        // The first call finds variables without a name, by calling functions that change them.
         stateTake('begin');
 
         return static fn (Request $request): mixed => match ($request->path === self::PATH ? $request->query('step') : null) {
@@ -47,7 +47,7 @@ final class Leaks
         return self::answer([]);
     }
 
-    /** What has grown since the last mark. */
+    /** Answers with the growth since the last mark. */
     private static function mark(\Closure $handler): \Hearth\Response
     {
         \gc_collect_cycles();

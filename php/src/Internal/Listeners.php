@@ -8,17 +8,17 @@ use Symfony\Component\DependencyInjection\Container;
 use Symfony\Component\EventDispatcher\EventDispatcher;
 
 /**
- * The listeners of a Symfony event dispatcher as boot left them; those that a request adds or removes are put back.
+ * The listeners of a Symfony event dispatcher as boot left them: undoes what a request adds or removes.
  *
- * A method of a service stays, once: a service that is made by the first request that needs it, and lives on, may have added it.
- * The dispatcher makes listeners when they are first called and remembers them. So that it need not do that for each request, it
- * is touched only where the number of listeners of an event has changed.
+ * A method of a service stays, once: a service made by the first request that needs it, and kept afterwards, may have added
+ * it. The dispatcher makes listeners when they are first called and remembers them. So that it need not do that for each
+ * request, it is restored only if the number of listeners of an event has changed.
  *
  * @internal
  */
 final class Listeners
 {
-    /** @var array<string, array<int, int>> how many, by event and priority */
+    /** @var array<string, array<int, int>> number of listeners, by event and priority */
     private array $counts;
 
     private Snapshot $snapshot;
@@ -28,7 +28,7 @@ final class Listeners
         $this->keep();
     }
 
-    /** Of an application's dispatcher, also where the one of `debug` stands around it; null where it has one of its own kind. */
+    /** Finds an application's dispatcher, also inside the one of `debug`; null for a dispatcher of another kind. */
     public static function of(object $container): ?self
     {
         $dispatcher = $container->has('event_dispatcher') ? $container->get('event_dispatcher') : null;

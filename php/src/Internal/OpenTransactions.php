@@ -5,14 +5,14 @@ declare(strict_types=1);
 namespace Hearth\Internal;
 
 /**
- * Transactions that a request has begun beside its framework, on the framework's own connection: by `BEGIN`, or on the object of
- * the extension. The framework does not know of them, and the next request would be inside.
+ * Transactions that a request has begun behind its framework's back, on the framework's own connection: by `BEGIN`, or on
+ * the object of the extension. The framework does not know of them, and the next request would be inside them.
  *
  * @internal
  */
 final class OpenTransactions
 {
-    /** @return bool whether there was one that is rolled back; of mysqli, which is not told by its server, false */
+    /** @return bool whether a transaction was rolled back; always false for mysqli, whose server does not report it */
     public static function rollBack(mixed $native): bool
     {
         return match (true) {
@@ -31,11 +31,11 @@ final class OpenTransactions
             return $pdo->rollBack();
         }
 
-        // Before PHP 8.4 this driver knows of its own method's transactions only.
+        // Before PHP 8.4, inTransaction() of this driver only knows of transactions of beginTransaction().
         return $pdo->getAttribute(\PDO::ATTR_DRIVER_NAME) === 'sqlite' && self::ofSqlite($pdo);
     }
 
-    /** Where none is open, there is an error of SQLite's. */
+    /** Without an open transaction, SQLite returns an error. */
     private static function ofSqlite(\PDO|\SQLite3 $sqlite): bool
     {
         try {

@@ -5,14 +5,14 @@ declare(strict_types=1);
 namespace Hearth\Internal;
 
 /**
- * What the server asks of the pools of this worker.
+ * Questions of the server to the pools of this worker.
  *
  * @internal
  */
 final class PoolReports
 {
     /**
-     * The statistics of each pool of this worker.
+     * Returns the statistics of each pool of this worker.
      *
      * @internal called by the server, for its metrics and its status
      * @return array<string, array<string, mixed>>
@@ -23,7 +23,7 @@ final class PoolReports
     }
 
     /**
-     * Tells the server how each pool of this worker is, as JSON.
+     * Reports the state of each pool of this worker to the server, as JSON.
      *
      * @internal called by the server, in a task, for metrics or status
      */
@@ -33,9 +33,9 @@ final class PoolReports
     }
 
     /**
-     * Closes the connections of a task that a fatal error ended: they may be in the middle of anything, and no other code closes them.
+     * Closes the connections of a task that a fatal error ended: they may be in any state, and no other code closes them.
      *
-     * @internal called by the server, in a task, before a task goes on that shares them
+     * @internal called by the server, in a task, before another task that shares them goes on
      */
     public static function taskBroke(float $task): void
     {
@@ -43,7 +43,7 @@ final class PoolReports
     }
 
     /**
-     * Closes all pools of this worker, so that the databases are told; waits $seconds at most for connections that are out.
+     * Closes all pools of this worker, so that the databases see it; waits $seconds at most for borrowed connections.
      *
      * @internal called by the server, in a task, when a worker has answered its last request
      */

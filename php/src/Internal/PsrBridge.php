@@ -12,13 +12,13 @@ use Psr\Http\Message\StreamInterface;
 use Psr\Http\Message\UploadedFileInterface;
 
 /**
- * Requests and responses as PSR-7 has them.
+ * Conversion of requests and responses to and from PSR-7.
  *
  * @internal
  */
 final class PsrBridge
 {
-    /** Bodies up to this size are sent in one piece. */
+    /** Bytes; bodies up to this size are sent in one piece. */
     private const PSR_BODY_PIECE = 65536;
 
     /** @internal */
@@ -64,7 +64,7 @@ final class PsrBridge
     }
 
     /**
-     * The request as PSR-7 has it, made with the PSR-17 factories that are installed.
+     * Makes a PSR-7 request with the PSR-17 factories that are installed.
      *
      * @internal
      */
@@ -72,7 +72,7 @@ final class PsrBridge
     {
         $psr = $factories->request->createServerRequest($request->method, self::requestUri($request), $_SERVER);
         foreach ($request->headers() as $name => $lines) {
-            // Cookies are one line, whose parts no comma may separate (RFC 9113, 8.2.3).
+            // Cookies become one line, whose parts must not be separated by commas (RFC 9113, 8.2.3).
             $psr = $psr->withHeader((string) $name, $name === 'cookie' ? \implode('; ', $lines) : $lines);
         }
         $psr = $psr
@@ -111,7 +111,7 @@ final class PsrBridge
 
     /**
      * @internal
-     * @param array<array-key, mixed> $files as `$_FILES` has them
+     * @param array<array-key, mixed> $files in the form of `$_FILES`
      * @return array<array-key, mixed> a tree of PSR-7 files
      */
     private static function psrFiles(array $files, PsrFactories $factories): array
@@ -126,7 +126,7 @@ final class PsrBridge
 
     /**
      * @internal
-     * @return UploadedFileInterface|array<array-key, mixed> a tree where the field's name ended in brackets
+     * @return UploadedFileInterface|array<array-key, mixed> a tree if the field's name ends in brackets
      */
     private static function psrFile(mixed $path, mixed $name, mixed $type, mixed $size, mixed $error, PsrFactories $factories): UploadedFileInterface|array
     {

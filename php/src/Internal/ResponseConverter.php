@@ -7,18 +7,19 @@ namespace Hearth\Internal;
 use Hearth\Response;
 
 /**
- * Makes a response of what a handler returned.
+ * Makes a response from the value that a handler returned.
  *
  * @internal
  */
 final class ResponseConverter
 {
     /**
-     * Makes a response of what a handler returned, unless that is a string, null or a `Hearth\Response`: the server knows those.
+     * Makes a response from the value that a handler returned, unless that is a string, null or a `Hearth\Response`, which
+     * the server handles itself.
      *
      * @internal called by the server
-     * @return Response|null null when it was echoed
-     * @throws \TypeError when a handler must not return such a value
+     * @return Response|null null when the response was echoed
+     * @throws \TypeError when a handler must not return a value of that type
      * @throws \JsonException
      */
     public static function toResponse(mixed $value): ?Response

@@ -5,16 +5,16 @@ declare(strict_types=1);
 namespace Hearth\Internal;
 
 /**
- * How many elements each array has that outlives a request, and how many of everything else that is counted, by the place where it is.
+ * The number of elements of each array that outlives a request, and of everything else that is counted, by its place.
  *
- * It goes through statics, globals and the handler, from object to object, and runs no code of the app. Places that are
- * near come first, so that each array has a short name.
+ * It walks statics, globals and the handler, from object to object, and runs no code of the app. Near places
+ * come first, so that each array has a short name.
  *
  * @internal
  */
 final class Sizes
 {
-    /** Arrays and objects that are looked at. */
+    /** The most arrays and objects that are walked. */
     private const MOST = 200_000;
 
     private const COUNTED = [
@@ -77,7 +77,7 @@ final class Sizes
         try {
             $variables = $function->getStaticVariables();
         } catch (\Throwable) {
-            return; // A value that is not constant and cannot be made now.
+            return; // A value that is not constant and cannot be evaluated now.
         }
         foreach ($variables as $variable => $value) {
             $this->add("static variable \$$variable of $name", $value);
@@ -170,7 +170,7 @@ final class Sizes
         }
     }
 
-    /** Without the file and number of a class that has no name. */
+    /** Returns the name of a class, for an anonymous one without its file and number. */
     private function shown(string $class): string
     {
         return \strstr($class, "\0", true) ?: $class;

@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Hearth\Internal;
 
 /**
- * The properties of an object as they were, to be put back later.
+ * The properties of an object at one time, to be restored later.
  *
- * For services of a framework that a request changes and that offer no way back. Arrays are kept as values; of objects in
- * properties the identity, unless they are named as parts. Caches are put back only where something else has changed.
+ * For services of a framework that a request changes and that have no reset. Arrays are kept as values; of objects in
+ * properties only the identity, unless they are named as parts. Caches are restored only if another property has changed.
  *
  * @internal
  */
@@ -24,8 +24,8 @@ final class Snapshot
     private array $parts = [];
 
     /**
-     * @param list<string> $parts properties whose objects are kept as well, and theirs
-     * @param list<string> $caches properties that hold what was found by the others
+     * @param list<string> $parts properties whose objects are kept as well, recursively
+     * @param list<string> $caches properties that hold results derived from the other properties
      */
     public function __construct(private readonly object $object, array $parts = [], array $caches = [])
     {

@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Hearth\Internal;
 
 /**
- * Static properties of a framework's classes that its users set, to be put back after a request.
+ * Static properties of a framework's classes that its users set, restored after a request.
  *
- * Only what a request may set and is wrong in the next one is named; caches and what boot has wired stay. A class or a property
- * that this version of the framework does not have is passed over.
+ * It lists only properties that a request may set and that would be wrong in the next request; caches and wiring of boot
+ * stay. A class or a property that this version of the framework does not have is skipped.
  *
  * @internal
  */

@@ -14,9 +14,9 @@ use Symfony\Component\HttpKernel\TerminableInterface;
 /**
  * A Symfony kernel that answers one request after another.
  *
- * After the response was sent: `terminate()`, then the services that implement `ResetInterface` are reset (Symfony itself
- * would do that at the beginning of the next request, in the time of its client), transactions left open are rolled back, and
- * listeners and the settings of the class Request are as boot left them.
+ * After the response was sent: `terminate()` runs, the services that implement `ResetInterface` are reset (Symfony itself
+ * would do that at the beginning of the next request, while its client waits), transactions left open are rolled back, and
+ * listeners and the settings of the class Request are restored.
  *
  * @internal
  */
@@ -26,14 +26,14 @@ final class Symfony
 
     private Statics $statics;
 
-    /** Of DebugBundle: it shows what was dumped when it is destroyed, which here is with the worker. */
+    /** DebugBundle's collector: it shows dumps when it is destroyed, which here is at the end of the worker. */
     private ?DumpDataCollector $dumps = null;
 
     public function __construct(private readonly HttpKernelInterface $kernel)
     {
     }
 
-    /** Container and HTTP kernel, made once and before the workers are. */
+    /** Makes the container and the HTTP kernel, once, before the workers are forked. */
     public function boot(): void
     {
         if ($this->kernel instanceof KernelInterface) {
@@ -46,7 +46,7 @@ final class Symfony
             $dumps = $container->has('data_collector.dump') ? $container->get('data_collector.dump') : null;
             $this->dumps = $dumps instanceof DumpDataCollector ? $dumps : null;
         }
-        // Made once, not by each request that asks for one.
+        // Made once here, instead of by each request that asks for a type.
         \Symfony\Component\HttpFoundation\Request::getMimeTypes('html');
         $this->statics = new Statics(Statics::HTTP_FOUNDATION);
     }
@@ -56,7 +56,7 @@ final class Symfony
         $symfonyRequest = SymfonyBridge::toSymfony($request);
         $response = null;
         \Hearth\defer(function () use ($symfonyRequest, &$response): void {
-            // After what the app itself has deferred.
+            // Runs after the functions that the app itself has deferred.
             \Hearth\defer(fn () => $this->finish($symfonyRequest, $response));
         });
         if ($this->dumps !== null) {
@@ -88,7 +88,7 @@ final class Symfony
         }
     }
 
-    /** What `dump()` has kept for a profile that is not made, such as before the `exit()` of `dd()`. */
+    /** Shows what `dump()` has kept for a profile that is not made, as before the `exit()` of `dd()`. */
     private function showDumps(): void
     {
         $isDue = static fn (DumpDataCollector $dumps): bool => $dumps->clonesCount === 0 && !$dumps->isCollected;
@@ -97,12 +97,12 @@ final class Symfony
         }
     }
 
-    /** After `exit()`, which runs no `finally`: the kernel takes itself to be inside of that request still. */
+    /** Resets the kernel after `exit()`, which runs no `finally`: it would think that it is still inside that request. */
     private function unwind(\Psr\Container\ContainerInterface $container): void
     {
         $stack = $container->has('request_stack') ? $container->get('request_stack') : null;
         while ($stack?->pop() !== null) {
-            // All of them: the request and its sub-requests.
+            // Removes all of them: the request and its sub-requests.
         }
         if ($this->kernel instanceof \Symfony\Component\HttpKernel\Kernel) {
             \Closure::bind(static function (object $kernel): void {
@@ -112,7 +112,7 @@ final class Symfony
         }
     }
 
-    /** What Doctrine's connections still have open belongs to no request any more. */
+    /** Rolls back what Doctrine's connections still have open. */
     private function rollBack(\Psr\Container\ContainerInterface $container): void
     {
         // DoctrineBundle's list of its connections; a request may have one without the bundle's registry.
@@ -131,7 +131,7 @@ final class Symfony
         }
     }
 
-    /** Doctrine's own transaction, and one that was begun on its native connection. */
+    /** Rolls back Doctrine's own transaction, and one that was begun directly on its native connection. */
     private function rollBackOn(string $name, \Doctrine\DBAL\Connection $connection): void
     {
         $open = $connection->isTransactionActive();

@@ -11,7 +11,7 @@ use Symfony\Component\HttpFoundation\Request as SymfonyRequest;
 use Symfony\Component\HttpFoundation\Response as SymfonyResponse;
 
 /**
- * Requests and responses as Symfony's HttpFoundation has them.
+ * Conversion of requests and responses to and from Symfony's HttpFoundation.
  *
  * @internal
  */
@@ -41,9 +41,9 @@ final class SymfonyBridge
     }
 
     /**
-     * What is in `$_SERVER`, unless `variables_order` leaves that empty. As there, no client sets `HTTP_PROXY`, and a name with an
-     * underscore does not pass for one with a hyphen. `/index.php` at the begin of a path is the front controller's, as under
-     * nginx: HttpFoundation takes it off by the name of the script.
+     * Returns the content of `$_SERVER`, for when `variables_order` leaves that empty. As there, no client sets
+     * `HTTP_PROXY`, and a name with an underscore does not pass for one with a hyphen. `/index.php` at the beginning of a
+     * path is the front controller, as under nginx: HttpFoundation removes it by the name of the script.
      *
      * @internal
      * @return array<string, string>

@@ -9,13 +9,13 @@ use Hearth\Internal;
 use function Hearth\Internal\monotonic;
 
 /**
- * Where a borrower's connection comes from: an idle one, or else the first that becomes free, new or returned.
+ * Gets a connection for a borrower: an idle one, or else the first that becomes free, new or returned.
  *
  * @internal
  */
 final class Acquirer
 {
-    /** A connection was handed to a waiter that was cancelled at the same moment. */
+    /** Settles a connection that was handed to a waiter that was cancelled at the same moment. */
     private readonly \Closure $passOn;
 
     public function __construct(
@@ -36,10 +36,10 @@ final class Acquirer
     }
 
     /**
-     * A connection for the task that runs.
+     * Returns a connection for the running task.
      *
      * @param float|null $timeout seconds, null = the pool's
-     * @param float $since when it was asked for
+     * @param float $since when the connection was asked for
      * @throws PoolException|\Hearth\CancelledError
      */
     public function take(?float $timeout, float $since): Entry
@@ -52,7 +52,7 @@ final class Acquirer
         return Internal\taskId() === 0 ? $this->connector->makeNow() : $this->await($timeout ?? $this->options->borrowTimeout, $since);
     }
 
-    /** An idle connection that works, null if there is none that is known to, or if others wait. */
+    /** Takes an idle connection that works; null if none is known to work, or if other tasks wait. */
     private function takeIdle(float $now): ?Entry
     {
         while ($this->store->idle !== [] && $this->store->open && $this->store->waiters->count() === 0) {
@@ -73,7 +73,7 @@ final class Acquirer
         return null;
     }
 
-    /** Waits for the first connection that becomes free, new, returned, or found to work. */
+    /** Waits for the first connection that becomes free: new, returned, or found to work. */
     private function await(float $timeout, float $since): Entry
     {
         $store = $this->store;
@@ -82,7 +82,7 @@ final class Acquirer
             if ($store->closed || $this->options->maxWaiters !== null) {
                 $this->mayWait();
             }
-            // While all that may be are there, and none is idle, there is nothing to ask for.
+            // With the full number of connections and none idle, there is nothing to make or to check.
             if ($connections < $this->options->size || $store->idle !== []) {
                 $entry = $this->takeNew();
                 if ($entry !== null) {
@@ -102,7 +102,7 @@ final class Acquirer
 
                 return $entry;
             }
-            // Between its hand-over and now.
+            // It was doomed between its hand-over and now.
             $this->eviction->settle($entry);
         }
     }
@@ -116,7 +116,7 @@ final class Acquirer
         throw BorrowTimeout::of($this->name, $why, $this->statistics, $cause);
     }
 
-    /** Has a connection made or asked, and takes it if that needed no wait, or any that has become idle. */
+    /** Has a connection made or checked, and takes it if that needed no wait, or any other that has become idle. */
     private function takeNew(): ?Entry
     {
         do {
@@ -125,14 +125,14 @@ final class Acquirer
         } while ($entry === null && $this->store->asked === 0 && $this->store->idle !== [] && $this->store->open && $this->store->waiters->count() === 0);
         if ($entry === null) {
             $this->check->askFor(1);
-            // Those that were idle may all have been broken: then one more must be made.
+            // All idle connections may have been broken: then one more must be made.
             $this->connector->ensure(1);
         }
 
         return $entry;
     }
 
-    /** @throws PoolException when it makes no sense to wait */
+    /** @throws PoolException when waiting is pointless or not allowed */
     private function mayWait(): void
     {
         if ($this->store->closed) {

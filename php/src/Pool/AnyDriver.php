@@ -5,7 +5,8 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * Connections of a kind that the pool knows nothing about: `check`, `reset` and `keepalive` are up to the pool's options.
+ * The driver for connections that the pool knows nothing about: `check`, `reset` and `keepalive` are
+ * up to the pool's options.
  *
  * @internal
  */

@@ -11,21 +11,25 @@ use function Hearth\Internal\monotonic;
 /**
  * This worker's part of the connections that all workers together may have.
  *
- * All that have or want connections have an equal share of the total. A worker that wants one and gets none says so to the others, and
- * whether it has less than its share. Then one that has more gives up a connection, also while its own borrowers wait; one that has its
- * share or less, only a connection that it does not use.
+ * All workers that have or want connections have an equal share of the total. A worker that wants a connection and
+ * gets none shows that to the others, and whether it has less than its share. Then a worker with more than its share
+ * gives up a connection, also while its own borrowers wait; a worker with its share or less only gives up a
+ * connection that it does not use.
  *
  * @internal
  */
 final class Budget
 {
-    /** How often one that starves tries again, and the others look for those that starve; seconds. */
+    /** Seconds after which a starving worker tries again, and the others check for starving workers. */
     public const INTERVAL = 0.015;
 
-    /** A connection that was used so recently is in use, to its worker; seconds. */
+    /** Seconds for which a connection counts as in use after its last use. */
     private const IN_USE = 0.25;
 
-    /** In the counter of workers: one that has or wants any, one that wants more, one that wants more and has less than its share. */
+    /**
+     * Counts of workers, in one number: those that have or want connections, that want more, and that want more
+     * with less than their share.
+     */
     private const PRESENT = 1;
     private const WANTS = 1 << 20;
     private const POOR = 1 << 40;
@@ -33,18 +37,18 @@ final class Budget
     private int $handle;
     private int $counter;
 
-    /** What this worker adds to the counter. */
+    /** This worker's part of the counter. */
     private int $shown = 0;
 
     private bool $starves = false;
 
-    /** How many connections this worker has. */
+    /** The number of connections of this worker. */
     private int $held = 0;
 
-    /** What will be given back in a moment. */
+    /** The number of places that will be released in a moment. */
     private int $leaving = 0;
 
-    /** Until then what comes free is for others. */
+    /** Until this time, places that become free are left to other workers. */
     private float $resignsUntil = 0.0;
 
     private float $acquiredAt = 0.0;
@@ -74,7 +78,7 @@ final class Budget
         $this->show();
     }
 
-    /** Gives back the places of connections that were closed, once the database has had time to read that they were. */
+    /** Releases the places of closed connections, once the database has had time to notice. */
     public function releaseSoon(int $count): void
     {
         if (Internal\taskId() === 0) {
@@ -107,7 +111,7 @@ final class Budget
         }
     }
 
-    /** What the other workers show, together. */
+    /** Returns the sum of the other workers' parts of the counter. */
     private function others(): int
     {
         return Internal\budgetUsed($this->counter) - $this->shown;
@@ -118,16 +122,16 @@ final class Budget
         return \max(1, \intdiv($this->total, 1 + $this->others() % self::WANTS));
     }
 
-    /** Whether a place is not this worker's to take, though one is free: others have less than their share. */
+    /** Whether a free place is left to other workers, because they have less than their share. */
     private function isForOthers(): bool
     {
         return $this->others() >= self::POOR && ($this->held >= $this->share() || monotonic() < $this->resignsUntil);
     }
 
     /**
-     * Whether a connection is to be closed for another worker: one that is idle, or, where there is none, the next that comes back.
+     * Whether a connection is to be closed for another worker: an idle one, or, if there is none, the next that comes back.
      *
-     * @param Entry|null $idle the one that has been idle for longest
+     * @param Entry|null $idle the connection that has been idle for longest
      */
     public function yields(?Entry $idle, float $now): bool
     {
@@ -141,7 +145,7 @@ final class Budget
         if ($others < self::POOR) {
             return false;
         }
-        // With more workers than connections they take turns.
+        // With more workers than connections, the workers take turns.
         $takesTurns = 1 + $others % self::WANTS > $this->total && $now - $this->acquiredAt > self::IN_USE;
         if ($takesTurns) {
             $this->resignsUntil = $now + 4 * self::INTERVAL;

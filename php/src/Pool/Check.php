@@ -10,18 +10,19 @@ use function Hearth\background;
 use function Hearth\Internal\monotonic;
 
 /**
- * Finds out whether idle connections work, before they are lent.
+ * Checks whether idle connections work, before they are lent.
  *
- * Each is asked in a task of its own, so that borrowers take the first that answers, or a new one, and wait no longer than they may.
+ * Each is checked in a task of its own, so that borrowers take the first that answers, or a new one, and
+ * wait no longer than allowed.
  *
  * @internal
  */
 final class Check
 {
-    /** A connection that was made, used or asked so recently is taken to work. */
+    /** Seconds for which a connection that was made, used or checked is taken to work. */
     public const RECENT = 0.005;
 
-    /** After so long without an answer others are asked too, and a new connection is made; seconds. */
+    /** Seconds without an answer after which other connections are checked too, and a new one is made. */
     private const FIRST_WAIT = 0.05;
 
     public function __construct(
@@ -35,7 +36,7 @@ final class Check
     }
 
     /**
-     * Whether a connection that the pool has in its hands may be lent: true, null = it must be asked, false = it was closed.
+     * Whether a reserved connection may be lent: true; null = it must be checked first; false = it was closed.
      */
     public function known(Entry $entry, float $now): ?bool
     {
@@ -53,13 +54,13 @@ final class Check
         return $asks || $entry->suspect || $now - $proven > $this->options->checkAfter ? null : true;
     }
 
-    /** Asks a connection that the pool has in its hands, and lets a borrower that waits have it, or closes it. Returns at once. */
+    /** Checks a reserved connection, and hands it to a borrower that waits, or closes it. Returns at once. */
     public function start(Entry $entry): void
     {
         ++$this->store->asked;
         $open = true;
         $firstWait = $watchdog = null;
-        // Until it is over, or takes long, borrowers count on this connection.
+        // Until the check ends or takes long, borrowers count on this connection.
         $counted = function () use (&$open): void {
             if ($open) {
                 $open = false;
@@ -91,7 +92,7 @@ final class Check
         }
     }
 
-    /** Asks a connection and waits for the answer; where no task runs. */
+    /** Checks a connection and waits for the answer; for code outside of tasks. */
     public function passes(Entry $entry): bool
     {
         try {
@@ -122,7 +123,7 @@ final class Check
             return;
         }
         $this->failed($entry, $why);
-        // Where one is broken, others may be.
+        // If one connection is broken, others may be.
         $this->askAll();
     }
 
@@ -133,7 +134,7 @@ final class Check
         $this->eviction->close($entry, 'broken');
     }
 
-    /** Has as many idle connections asked as tasks wait, and $more. */
+    /** Has as many idle connections checked as tasks wait, and $more. */
     public function askFor(int $more): void
     {
         while ($this->store->open && $this->store->idle !== [] && $this->store->asked < $this->store->waiters->count() + $more) {
@@ -141,7 +142,7 @@ final class Check
         }
     }
 
-    /** While a task waits for a connection, all idle ones are of use. */
+    /** Has all idle connections checked, while a task waits for a connection. */
     private function askAll(): void
     {
         for ($count = \count($this->store->idle); $count > 0 && $this->store->open && $this->store->idle !== [] && $this->store->waiters->count() > 0; --$count) {

@@ -5,7 +5,8 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * When to try to connect again after a failure: later and later, but while borrowers wait soon enough for them to see a short outage out.
+ * The delay before the next attempt to connect after a failure: it grows, but while borrowers wait it stays short enough for
+ * them to survive a short outage.
  *
  * @internal
  */
@@ -16,7 +17,7 @@ final class ConnectBackoff
     private const OPENS_AFTER = 3;
 
     private int $failures = 0;
-    /** While borrowers wait, no attempt is put off for longer; seconds. */
+    /** The longest delay while borrowers wait; seconds. */
     private const LONGEST_URGENT = 0.25;
 
     private float $failedAt = 0.0;
@@ -40,9 +41,9 @@ final class ConnectBackoff
     }
 
     /**
-     * Seconds until the next attempt may be made.
+     * Returns the seconds until the next attempt may be made.
      *
-     * @param bool $isUrgent whether borrowers wait for it
+     * @param bool $isUrgent whether borrowers wait for a connection
      */
     public function delay(float $now, bool $isUrgent): float
     {
@@ -51,7 +52,7 @@ final class ConnectBackoff
         return \max(0.0, $next - $now);
     }
 
-    /** Whether enough attempts have failed for one at a time to do. */
+    /** Whether so many attempts have failed that only one at a time is made. */
     public function isOpen(): bool
     {
         return $this->failures >= self::OPENS_AFTER;

@@ -11,7 +11,7 @@ use function Hearth\background;
 use function Hearth\Internal\monotonic;
 
 /**
- * Makes the connections of a pool: as many as are needed, a few at a time, later and later while it fails.
+ * Makes the connections of a pool: as many as are needed, a few at a time, and with growing delays while it fails.
  *
  * Each is made in a task of its own, so that no borrower that could take another connection waits for it.
  *
@@ -19,25 +19,25 @@ use function Hearth\Internal\monotonic;
  */
 final class Connector
 {
-    /** How often one that code holds although it was removed is looked at again, while borrowers wait for its place; seconds. */
+    /** Seconds between checks of removed connections that code still holds, while borrowers wait for their places. */
     private const LINGERING = 0.002;
 
-    /** The timer after which it is tried again, null = none. */
+    /** The timer for the next attempt, null = none. */
     private ?int $retry = null;
 
     private float $retryAt = 0.0;
 
     private ?Driver $driver = null;
 
-    /** Counts how often all connections were replaced. */
+    /** The number of times that all connections were replaced. */
     private int $generation = 0;
 
-    /** How many connections that are worn out wait for a successor. */
+    /** The number of worn-out connections that wait for a successor. */
     private int $successors = 0;
 
     /**
      * @param \Closure(): object $factory
-     * @param \Closure(Entry): void $onConnected called when a connection has been made, to give it to a borrower
+     * @param \Closure(Entry): void $onConnected called when a connection has been made, to hand it to a borrower
      */
     public function __construct(
         private readonly string $name,
@@ -52,7 +52,10 @@ final class Connector
     ) {
     }
 
-    /** Starts to make what is needed for the borrowers that wait, $more that are about to, and the minimum. Returns at once. */
+    /**
+     * Starts to make what is needed for the waiting borrowers, for $more that are about to wait, and for the
+     * minimum. Returns at once.
+     */
     public function ensure(int $more = 0): void
     {
         while ($this->store->connecting < $this->wanted($more)) {
@@ -76,7 +79,7 @@ final class Connector
         }
     }
 
-    /** How many connections should be in the making. */
+    /** Returns how many connections should be in the making. */
     private function wanted(int $more): int
     {
         if (!$this->store->open || $this->store->closed) {
@@ -92,14 +95,14 @@ final class Connector
         return \min($needed, $this->backoff->isOpen() ? 1 : $this->options->maxConnecting);
     }
 
-    /** Asks for a connection that takes the place of one that is worn out. */
+    /** Makes connections that replace worn-out ones. */
     public function ensureSuccessors(int $count): void
     {
         $this->successors = $count;
         $this->ensure();
     }
 
-    /** Whether the size admits one more. */
+    /** Whether the size allows one more connection. */
     public function room(): bool
     {
         if ($this->store->total() < $this->options->size) {
@@ -109,7 +112,7 @@ final class Connector
         return $this->store->sweep() > 0 && $this->store->total() < $this->options->size;
     }
 
-    /** Makes one without a task, waiting for it: at boot, or in a script without tasks. */
+    /** Makes a connection without a task, waiting for it: at boot, or in a script without tasks. */
     public function makeNow(): Entry
     {
         if (!$this->room() || ($this->budget !== null && !$this->budget->acquire())) {
@@ -151,7 +154,7 @@ final class Connector
         }
     }
 
-    /** An attempt is over, whatever came of it. */
+    /** Called when an attempt has ended, whatever its result. */
     private function ended(?Entry $entry, ?\Throwable $error): void
     {
         --$this->store->connecting;
@@ -171,7 +174,7 @@ final class Connector
         do {
             $generation = $this->generation;
             [$connection, $texts] = Internal\withTexts($this->factory);
-            // One that was made with an address or a password that does not hold any more is thrown away.
+            // A connection made with an address or a password that has been replaced meanwhile is dropped.
         } while ($generation !== $this->generation);
         if (!\is_object($connection)) {
             throw new \TypeError("the factory of pool \"$this->name\" must return an object, " . \get_debug_type($connection) . ' returned');
@@ -208,7 +211,7 @@ final class Connector
         $this->reporter->report('warning', 'connect', "could not connect: {$error->getMessage()}", ['exception' => $error]);
     }
 
-    /** PDO says that the server has gone away; the cancelled wait is what that came from. */
+    /** Finds the cancelled wait behind PDO's error, which only says that the server has gone away. */
     private static function wasCancelled(\Throwable $error): bool
     {
         while ($error !== null && !$error instanceof CancelledError) {
@@ -263,7 +266,7 @@ final class Connector
         $this->budget?->starve(false);
     }
 
-    /** What knows such connections; until one has been made, what knows $connection, or nothing. */
+    /** Returns the driver of the pool's connections; until one has been made, a driver for $connection. */
     public function driver(?object $connection = null): Driver
     {
         return $this->driver ?? self::driverOf($connection, $this->options->reset === 'transaction');
@@ -280,7 +283,7 @@ final class Connector
         };
     }
 
-    /** All connections are replaced: forgets what was learnt about them; those being made count as old. */
+    /** Called when all connections are replaced: forgets what was learnt about them; connections being made count as old. */
     public function forget(): void
     {
         ++$this->generation;

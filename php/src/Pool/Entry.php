@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * One connection of a pool, and what the pool knows about it.
+ * A connection of a pool, and what the pool knows about it.
  *
  * @internal
  */
@@ -13,16 +13,16 @@ final class Entry
 {
     public State $state = State::Reserved;
 
-    /** The task that has it, or had it last. */
+    /** The task that has borrowed it, or was the last to. */
     public int $owner = -1;
 
-    /** How many times the owner has borrowed it and not given it back; of a connection that is lent. */
+    /** How many times the owner of a lent connection has borrowed it without giving it back. */
     public int $depth = 0;
 
-    /** Counts the loans that are over; whatever remembers an older number has lost the connection. */
+    /** The number of loans that have ended; code that remembers an older number has lost the connection. */
     public int $lease = 0;
 
-    /** The task in which the pool has code of the app's use it between two loans; 0: none. */
+    /** The task in which the pool runs the app's code on it between two loans; 0: none. */
     public int $usedBy = 0;
 
     public float $borrowedAt = 0.0;
@@ -34,34 +34,34 @@ final class Entry
     /** The reason why it must not be lent again, null = none. */
     public ?string $doomed = null;
 
-    /** It must be checked before it is lent, however recently it was used. */
+    /** Whether it must be checked before it is lent, however recently it was used. */
     public bool $suspect = false;
 
-    /** Its statements are watched (by `Pdo`, `Redis`), so that `dirty` can be relied on. */
+    /** Whether its statements are watched (by `Pdo`, `Redis`), so that `dirty` can be relied on. */
     public bool $watched = false;
 
-    /** A statement of this loan may have changed the state of the session. */
+    /** Whether a statement of this loan may have changed the state of the session. */
     public bool $dirty = false;
 
-    /** The loan in which a transaction was found open that has not been found ended since. Only where a broken connection cannot tell. */
+    /** The loan with an open transaction that was not seen to end. Only for drivers whose broken connections cannot tell. */
     public int $begun = -1;
 
-    /** The loan in which a text was sent that begins or ends a transaction, and whose effect was not looked at since. */
+    /** The loan with a statement that begins or ends a transaction, and whose effect has not been checked since. */
     public int $unsettled = -1;
 
     /** The loan in which `rollBack()` was called after the connection broke: its task knows what it lost. */
     public int $resigned = -1;
 
-    /** Prepared statements of this loan that are alive and would use the connection when they die. */
+    /** The number of live prepared statements of this loan that use the connection when they are freed. */
     public int $statements = 0;
 
-    /** Whether statements that die may use the connection: the server must be told. */
+    /** Whether freeing a statement may use the connection, because the server must be told. */
     public bool $statementsUseIt = true;
 
     /** The loan in which a statement was last executed. */
     public int $ran = -1;
 
-    /** @var list<object> statements and results of loans that are over: to free one may use the connection */
+    /** @var list<object> statements and results of ended loans: to free one may use the connection */
     public array $kept = [];
 
     /** @var array<int, mixed> attributes that this loan has changed, with the values to restore */
@@ -72,21 +72,21 @@ final class Entry
 
     public bool $leakReported = false;
 
-    /** The number by which its server can be told to stop what it does for it; 0: none. */
+    /** The session's number, by which its server can be told to cancel its query; 0: none. */
     public int $session = 0;
 
-    /** The database was told to stop what it does for it. */
+    /** Whether the database was told to cancel its query. */
     public bool $cancelled = false;
 
-    /** @var list<string> what may be the name of a custom setting that the factory has made */
+    /** @var list<string> possible names of custom settings that the factory has made */
     public array $settings = [];
 
-    /** What a driver keeps about the connection. */
+    /** Data of a driver about the connection. */
     public mixed $memo = null;
 
     /**
      * @param float $expiresAt when a successor should be made for it
-     * @param float $wornOutAt when it is closed at its next return, even if others wait
+     * @param float $wornOutAt when it is closed at its next return, even if other tasks wait
      */
     public function __construct(
         public ?object $connection,
@@ -97,7 +97,7 @@ final class Entry
         $this->usedAt = $this->provenAt = $createdAt;
     }
 
-    /** Calls code of the app's with a connection that the pool has in its hands. */
+    /** Calls code of the app with a reserved connection. */
     public function useBy(\Closure $code): mixed
     {
         $this->usedBy = \Hearth\Internal\taskId();

@@ -7,7 +7,7 @@ namespace Hearth\Pool;
 use Hearth\Internal;
 
 /**
- * How a connection leaves a pool: at once, or when its borrower gives it back.
+ * Removes connections from a pool: at once, or when the borrower gives the connection back.
  *
  * @internal
  */
@@ -20,14 +20,14 @@ final class Eviction
     {
     }
 
-    /** What it acts on in this process. */
+    /** Sets the objects of this process. */
     public function begin(Leases $leases, Connector $connector): void
     {
         $this->leases = $leases;
         $this->connector = $connector;
     }
 
-    /** The connection is not lent again: an idle one is closed now, one that is lent when it comes back. */
+    /** Makes sure that the connection is not lent again: closes an idle one now, and one that is lent when it comes back. */
     public function evict(Entry $entry, string $reason): void
     {
         $entry->doomed ??= $reason;
@@ -36,14 +36,14 @@ final class Eviction
         }
     }
 
-    /** Lets a borrower that waits have a connection that the pool has in its hands, unless it must not be lent again. */
+    /** Hands a reserved connection to a borrower that waits, or makes it idle; closes it if it must not be lent again. */
     public function settle(Entry $entry): void
     {
         $reason = $entry->doomed ?? ($this->store->closed ? 'closed' : null);
         $reason === null ? $this->store->release($entry) : $this->close($entry, $reason);
     }
 
-    /** Closes a connection that the pool has in its hands. */
+    /** Closes a reserved connection. */
     public function close(Entry $entry, string $reason): void
     {
         $this->statistics->countDestroyed($reason);
@@ -54,14 +54,14 @@ final class Eviction
         }
     }
 
-    /** Whether an error that came out of code with a connection shows that the connection is of no more use. */
+    /** Whether an error thrown by code with a connection shows that the connection is unusable. */
     public function isBroken(object $connection, \Throwable $error): bool
     {
         return Internal\isInterrupted($connection, Internal\EffectiveTask::id())
             || (!self::isInterruption($error) && $this->connector->driver()->isBroken($error));
     }
 
-    /** Whether $error comes from a wait that was ended early; it does not tell which connection was waited for. */
+    /** Whether $error comes from a wait that was ended early; the error does not tell which connection was waited for. */
     private static function isInterruption(?\Throwable $error): bool
     {
         while ($error !== null && !$error instanceof \Hearth\CancelledError && !$error instanceof \Hearth\TimeoutError) {

@@ -11,16 +11,16 @@ use Hearth\Internal\EffectiveTask;
 use function Hearth\Internal\monotonic;
 
 /**
- * Which task has which connection: how one is lent, and what happens to it when it comes back.
+ * The loans of a pool: which task has which connection, how one is lent, and what happens when it comes back.
  *
  * @internal
  */
 final class Leases
 {
-    /** The server shows this number of loans at most. */
+    /** The most loans that the server shows. */
     public const MOST_SHOWN = 20;
 
-    /** The process in which tasks borrow; 0 = none has yet. */
+    /** The process in which tasks borrow; 0 = no task has borrowed yet. */
     public int $process = 0;
 
     private readonly LeaseTable $leaseTable;
@@ -28,19 +28,19 @@ final class Leases
     /** Whether there may be something to reset on a return. */
     private bool $resets;
 
-    /** What knows whether there is; null: there always is. */
+    /** The driver that tells whether there is; null: there always is. */
     private ?Driver $driver = null;
 
-    /** Whether it is noted where a connection was borrowed. */
+    /** Whether the place of each loan is recorded. */
     private readonly bool $traces;
 
-    /** Whether the app's check is asked before each loan. */
+    /** Whether the app's check is called before each loan. */
     private readonly bool $asks;
 
-    /** Whether an idle connection may be lent without further ado. */
+    /** Whether an idle connection may be lent without further checks. */
     private readonly bool $quick;
 
-    /** @var \WeakMap<object, int> connections that broke in the hands of a task and were replaced, with that task */
+    /** @var \WeakMap<object, int> connections that broke while a task had them and were replaced, with the task */
     private readonly \WeakMap $replaced;
 
     private Acquirer $acquirer;
@@ -48,7 +48,7 @@ final class Leases
     private Check $check;
     private QueryCancel $cancel;
 
-    /** @param \Closure(): void $prepare called before the first loan in a process, and where the pool is closed */
+    /** @param \Closure(): void $prepare called before the first loan in a process, and if the pool is closed */
     public function __construct(
         private readonly string $name,
         private readonly Options $options,
@@ -70,7 +70,7 @@ final class Leases
         $this->serve(true);
     }
 
-    /** What they stand on in this process. What was lent in another is not known here. */
+    /** Sets the objects of this process. Loans of another process are not known here. */
     public function begin(Acquirer $acquirer, Reset $reset, Check $check, QueryCancel $cancel): void
     {
         $this->cancel = $cancel;
@@ -80,7 +80,7 @@ final class Leases
         $this->leaseTable->begin();
     }
 
-    /** A first connection shows whether there is anything to reset. */
+    /** Learns from the first connection whether there is anything to reset. */
     public function learn(Driver $driver): void
     {
         if ($this->options->reset instanceof \Closure) {
@@ -91,19 +91,21 @@ final class Leases
         $this->leaseTable->know($this->resets, !($driver instanceof PdoDriver && $driver->resetsAlways));
     }
 
-    /** It is of the pool no more. */
+    /** Called when the entry no longer belongs to the pool. */
     public function forget(Entry $entry): void
     {
         $this->leaseTable->forget($entry);
     }
 
-    /** The connection of the current task, null if it has none. */
+    /** Returns the connection of the current task, null if it has none. */
     public function current(): ?Entry
     {
         return $this->leaseTable->current();
     }
 
     /**
+     * Lends a connection to the current task, or the one that it has.
+     *
      * @param float|null $timeout seconds, null = the pool's
      * @throws PoolException|\Hearth\CancelledError
      */
@@ -125,7 +127,7 @@ final class Leases
     }
 
     /**
-     * The connection of the current task; the first call borrows it.
+     * Returns the connection of the current task; the first call borrows it.
      *
      * @throws PoolException|\Hearth\CancelledError
      */
@@ -135,9 +137,10 @@ final class Leases
     }
 
     /**
-     * Another connection for the current task, instead of one that broke.
+     * Replaces a broken connection of the current task by another.
      *
-     * It stays, and fails, while its task would not see that what it had begun is lost: a transaction, or what it set in the session.
+     * The broken one stays, and fails, as long as its task would not notice the loss of what it had begun: a transaction, or
+     * settings of the session.
      */
     public function renewed(Entry $broken): Entry
     {
@@ -158,7 +161,7 @@ final class Leases
         }
         $now = monotonic();
         if ($this->quick && $store->idle !== [] && $store->open && $now - $store->idle[\count($store->idle) - 1]->usedAt < Check::RECENT) {
-            // The short way; it does what the rest would do.
+            // A short cut with the same effect as the rest.
             $entry = \array_pop($store->idle);
             $this->leaseTable->lend($entry, $now, $now);
         } else {
@@ -172,10 +175,10 @@ final class Leases
         return $entry;
     }
 
-    /** Whether borrowers that wait are served: not while the pool is paused. */
+    /** Sets whether borrowers that wait are served: not while the pool is paused. */
     public function serve(bool $open): void
     {
-        // With a check of the app's, none goes from hand to hand.
+        // With a check of the app, no connection passes directly to the next borrower.
         $this->leaseTable->handOn($open && !$this->asks);
     }
 
@@ -190,7 +193,7 @@ final class Leases
         }
     }
 
-    /** What this task gives back is not lent to it. */
+    /** Handles the return of a connection that is not lent to this task. */
     private function refuse(object $connection): void
     {
         if ($this->isReplaced($connection)) {
@@ -211,7 +214,7 @@ final class Leases
         return "pool \"$this->name\": task $task gave back a connection that it does not have: $why";
     }
 
-    /** What this task has comes back; 0 = what was borrowed outside of tasks. */
+    /** Takes back the connections of this task; 0 = those borrowed outside of tasks. */
     public function takeBackOf(int $task): void
     {
         while (($entry = $this->leaseTable->of($task)) !== null) {
@@ -219,13 +222,13 @@ final class Leases
         }
     }
 
-    /** Whether it broke in the hands of this task, which has had another since. */
+    /** Whether the connection broke while this task had it, and the task has got another since. */
     private function isReplaced(object $connection): bool
     {
         return isset($this->replaced[$connection]) && $this->replaced[$connection] === EffectiveTask::id();
     }
 
-    /** All that is lent comes back. */
+    /** Takes back all connections that are lent. */
     public function takeBackAll(): void
     {
         foreach ($this->store->entries as $entry) {
@@ -236,9 +239,10 @@ final class Leases
     }
 
     /**
-     * A wait for an answer was ended early in this task: the connection that was waited for is not used again.
+     * Called when a wait of this task for an answer was ended early: the connection that was waited for is not used again.
      *
-     * The caller of what waited knows in most cases; but where PDO asks the server at the end of a statement, there is no caller.
+     * The code that waited knows in most cases; but where PDO queries the server at the end of a
+     * statement, no code called it.
      */
     public function interrupt(int $task): void
     {
@@ -250,12 +254,12 @@ final class Leases
         }
     }
 
-    /** A fatal error ended what ran for this task: all that it has may be in the middle of anything. */
+    /** Called when a fatal error ended what ran for this task: its connections may be in any state. */
     public function breakAll(int $task): void
     {
         foreach ($this->store->entries as $entry) {
             if ($entry->owner === $task && $entry->state === State::Lent) {
-                // Whatever else it was to be closed for: only one that broke is replaced while its task goes on.
+                // Overrides other reasons: only a broken connection is replaced while its task goes on.
                 $entry->doomed = 'broken';
             }
         }
@@ -270,7 +274,7 @@ final class Leases
     }
 
     /**
-     * A connection came back, and was not handed on at once to a task that waits.
+     * Handles a connection that came back and was not handed on at once to a task that waits.
      *
      * @param bool $inOrder whether it can be lent again as it is
      */
@@ -289,7 +293,7 @@ final class Leases
             $this->endTrace($entry);
         }
         if ($entry->statements > 0 && $entry->doomed === null) {
-            // It may be garbage that only the collector finds.
+            // The statement may be garbage that only the collector finds.
             \gc_collect_cycles();
         }
         $reason = $entry->doomed ?? $this->wornOut($entry);
@@ -310,7 +314,7 @@ final class Leases
         }
     }
 
-    /** A borrower that waits gets it, after the app's check if there is one. */
+    /** Hands the connection to a borrower that waits, after the app's check if there is one. */
     private function release(Entry $entry): void
     {
         if ($this->asks && $this->store->waiters->count() > 0) {
@@ -329,7 +333,7 @@ final class Leases
         }
     }
 
-    /** Why a connection that comes back is closed rather than lent again; null: it is not. */
+    /** Returns why a connection that comes back must be closed; null: it is lent again. */
     private function wornOut(Entry $entry): ?string
     {
         $left = match (true) {
@@ -348,9 +352,9 @@ final class Leases
     }
 
     /**
-     * Which task has a connection, since when, and (with `leakThreshold`) where it was borrowed.
+     * Lists which task has a connection, since when, and (with `leakThreshold`) where it was borrowed.
      *
-     * @param int $most the $most that are out for longest
+     * @param int $most the most loans to list; the longest come first
      * @return list<array{task: int, request: string, seconds: float, place: ?string}>
      */
     public function toArray(int $most): array

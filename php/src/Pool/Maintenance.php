@@ -10,7 +10,7 @@ use function Hearth\background;
 use function Hearth\Internal\monotonic;
 
 /**
- * What must be done to a pool's connections while no task asks for one: close, replace, keep alive, report.
+ * Maintains a pool's connections while no task asks for one: closes, replaces, keeps alive, reports.
  *
  * There is one timer, and only while there are connections.
  *
@@ -20,7 +20,7 @@ final class Maintenance
 {
     private ?int $timer = null;
 
-    /** How far the clock on the wall was ahead of the one that is never set. */
+    /** The difference between the wall clock and the monotonic clock. */
     private ?float $clocks = null;
 
     public function __construct(
@@ -34,7 +34,7 @@ final class Maintenance
     ) {
     }
 
-    /** Sees to it that the timer runs. */
+    /** Starts the timer unless it runs. */
     public function start(): void
     {
         $this->timer ??= Internal\after($this->interval(), $this->tick(...));
@@ -81,7 +81,7 @@ final class Maintenance
         }
     }
 
-    /** After a machine was suspended, or its clock set, no connection is trusted until it was checked. */
+    /** Marks connections to be checked after the machine was suspended, or its clock set. */
     private function watchClocks(float $now): void
     {
         $clocks = \microtime(true) - $now;
@@ -93,7 +93,7 @@ final class Maintenance
         $this->clocks = $clocks;
     }
 
-    /** Closes an idle connection if another worker needs its place; if this one has more than its share, a busy one on its return. */
+    /** Closes an idle connection if another worker needs its place; with more than its share, a busy one on its return. */
     private function yieldToOthers(float $now): void
     {
         $idle = $this->store->idle[0] ?? null;
@@ -130,7 +130,7 @@ final class Maintenance
         }
     }
 
-    /** A connection that is worn out is closed when its successor is there, or at once if the size does not admit both. */
+    /** Closes a worn-out connection when its successor is there, or at once if the size does not allow both. */
     private function replaceWornOut(float $now): void
     {
         $wornOut = \array_values(\array_filter($this->store->idle, static fn (Entry $entry) => $entry->expiresAt <= $now));
@@ -143,7 +143,7 @@ final class Maintenance
         $this->connector->ensureSuccessors(\max(1, \count($wornOut)));
     }
 
-    /** A new connection has come: one that is worn out may go. */
+    /** Called when a new connection has been made: a worn-out one is closed. */
     public function successorCame(): void
     {
         $now = monotonic();
@@ -207,7 +207,7 @@ final class Maintenance
     }
 
     /**
-     * Where a connection was borrowed.
+     * Returns where a connection was borrowed, as `file:line`.
      *
      * @param list<array<string, mixed>> $trace
      */

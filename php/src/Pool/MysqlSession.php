@@ -7,9 +7,9 @@ namespace Hearth\Pool;
 use Hearth\Internal;
 
 /**
- * What the sessions of a pool at MySQL or MariaDB were given by the factory, and how one is made so again after its use.
+ * The state that a pool's factory gives to sessions of MySQL or MariaDB, and how to restore it after a loan.
  *
- * COM_RESET_CONNECTION undoes what was set in a session, by the factory too, but leaves it in its database and its role.
+ * COM_RESET_CONNECTION undoes the settings of a session, also those of the factory, but leaves its database and its role.
  *
  * @internal
  */
@@ -23,13 +23,13 @@ final class MysqlSession
         . '|last_gtid|in_transaction|in_predicate.*|proxy_user|external_user|skip_replication|rand_.*|max_user_connections)$/i';
 
     /**
-     * Learns the state of a connection that was just made, and leaves it in that.
+     * Learns the state of a new connection, and leaves the connection in that state.
      *
      * @param \Closure(string): list<list<?string>> $rows runs a query
      * @param \Closure(string): mixed $run runs a statement without rows, or throws
      * @param \Closure(string): string $quote makes a literal
-     * @return list<string> what to run after COM_RESET_CONNECTION
-     * @throws \Throwable when the connection is of no use
+     * @return list<string> statements to run after COM_RESET_CONNECTION
+     * @throws \Throwable when the connection is unusable
      */
     public static function learn(object $connection, \Closure $rows, \Closure $run, \Closure $quote): array
     {
@@ -58,7 +58,7 @@ final class MysqlSession
 
     /**
      * @param \Closure(string): list<list<?string>> $rows
-     * @return list<list<?string>> the database, and the role where there are roles
+     * @return list<list<?string>> the database, and the role where the server has roles
      */
     private static function place(\Closure $rows): array
     {
@@ -72,7 +72,7 @@ final class MysqlSession
 
     private static function roleOf(string $role, bool $maria): string
     {
-        // MySQL says `role`@`host`, and several of them; MariaDB the bare name of one.
+        // MySQL returns `role`@`host`, maybe several; MariaDB the bare name of one role.
         return 'SET ROLE ' . ($role === 'NONE' || !$maria ? $role : '`' . \strtr($role, ['`' => '``']) . '`');
     }
 
@@ -97,7 +97,7 @@ final class MysqlSession
     }
 
     /**
-     * Sets them; without those that cannot be set, which the factory cannot have set either.
+     * Applies the settings; returns those that can be set, because the factory cannot have set others either.
      *
      * @param list<string> $settings
      * @param \Closure(string): mixed $run

@@ -7,7 +7,7 @@ namespace Hearth\Pool;
 use Hearth\Internal;
 
 /**
- * Connections of mysqli. What runs on them is not seen, so each is reset after each loan.
+ * Connections of mysqli. Their queries are not seen, so each connection is reset after each loan.
  *
  * @internal
  */
@@ -15,7 +15,7 @@ final class MysqliDriver implements Driver
 {
     private const BROKEN = [1053, 1152, 1159, 1160, 1161, 1184, 1927, 2002, 2003, 2006, 2012, 2013, 2055, 4031];
 
-    /** @var list<string>|null what to run after a session was reset, null = not learnt yet */
+    /** @var list<string>|null statements to run after a session was reset, null = not learnt yet */
     private ?array $again = null;
 
     public function __construct(private readonly bool $transactionOnly)
@@ -37,7 +37,7 @@ final class MysqliDriver implements Driver
         }
     }
 
-    /** What a query returned; a failure is an exception, also with MYSQLI_REPORT_OFF. */
+    /** Returns the result of a query; a failure becomes an exception, also with MYSQLI_REPORT_OFF. */
     private static function done(\mysqli $mysqli, \mysqli_result|bool $result): \mysqli_result|bool
     {
         return $result === false ? throw new \RuntimeException($mysqli->error) : $result;
@@ -71,10 +71,10 @@ final class MysqliDriver implements Driver
 
             return false;
         }
-        // Without the server's help a session cannot be reset, only replaced.
+        // Without the server's function a session cannot be reset, only replaced.
         $this->must($this->again !== null);
         if ($mysqli->character_set_name() !== $entry->memo) {
-            // What it escapes for must be what the session will have.
+            // real_escape_string() must escape for the character set that the session will have.
             $this->must($mysqli->set_charset($entry->memo));
         }
         $this->must(Internal\mysqlReset($mysqli, $this->again));

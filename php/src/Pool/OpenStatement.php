@@ -5,9 +5,9 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * A statement that talks to the server when it dies: while there is one, its connection is not lent again.
+ * Counts a statement that talks to the server when it is freed: while there is one, its connection is not lent again.
  *
- * Only such a statement holds one of these. The statement itself has no destructor, because most need none.
+ * Only such a statement holds one of these objects. The statement itself has no destructor, because most need none.
  *
  * @internal
  */

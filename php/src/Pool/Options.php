@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * How a pool behaves; checked, and all mistakes reported at once.
+ * The options of a pool, checked; all mistakes are reported at once.
  *
  * @internal the names and meanings are those of the parameters of `Pool`
  */

@@ -9,7 +9,7 @@ if (!\class_exists(\PDO::class, false)) {
 }
 
 /**
- * A `\PDO` whose calls go to the connection that the current task has: a drop-in for code that keeps one PDO for all.
+ * A `\PDO` whose calls go to the connection of the current task: a drop-in for code that uses one PDO everywhere.
  *
  * ```php
  * $pdo = new Hearth\Pool\Pdo($dsn, $user, $password, size: 64);   // at boot; the other options are those of Pool
@@ -17,8 +17,9 @@ if (!\class_exists(\PDO::class, false)) {
  * $pdo->beginTransaction(); $pdo->exec('…'); $pdo->commit();
  * ```
  *
- * A task gets a connection with its first query and keeps it until it ends. `setAttribute()` outside a task (at boot) holds for all
- * connections; inside a task for that task's, until it ends. A statement must not be used after its task has ended.
+ * A task gets a connection with its first query and keeps it until the task ends. `setAttribute()` outside a task (at boot)
+ * applies to all connections; inside a task to that task's connection, until the task ends. A statement must not be used
+ * after its task has ended.
  */
 final class Pdo extends \PDO
 {
@@ -30,10 +31,10 @@ final class Pdo extends \PDO
     private readonly string $driverName;
 
     /**
-     * @param string|\Closure(): ?string|null $password a function is asked before each connection is made: for secrets that change
+     * @param string|\Closure(): ?string|null $password a function is called for each new connection: for secrets that change
      * @param array<int, mixed>|null $options PDO's attributes, as for `new PDO`
      * @param mixed ...$pool options of `Pool`, by name, and `queryTimeout`: seconds after which the database ends a statement
-     * @throws \ValueError on wrong options of the pool
+     * @throws \ValueError on invalid options of the pool
      */
     public function __construct(
         string $dsn,
@@ -60,14 +61,14 @@ final class Pdo extends \PDO
         $this->session = new SessionTracker($this->driverName, $this->pool);
     }
 
-    /** The pool behind it, for its statistics and its operations. */
+    /** Returns the pool behind it, for its statistics and its operations. */
     public function pool(): Pool
     {
         return $this->pool;
     }
 
     /**
-     * Gives the current task's connection back before the task ends: for one that has much to do yet, without the database.
+     * Gives the current task's connection back before the task ends: for a task that has much to do without the database.
      *
      * @throws \LogicException while a transaction is open
      */
@@ -82,7 +83,7 @@ final class Pdo extends \PDO
         }
     }
 
-    /** The current task's connection; the first call borrows it. */
+    /** Returns the current task's connection; the first call borrows it. */
     private function entry(): Entry
     {
         $entry = $this->leases->ofTask();
@@ -93,7 +94,8 @@ final class Pdo extends \PDO
             }
             $entry = $this->leases->renewed($entry);
             if ($entry->doomed === 'broken') {
-                // Not for PDO to say: after an interrupted question libpq takes the answer to that for the answer to the next.
+                // Thrown here, not by PDO: after an interrupted query libpq takes its answer for the
+                // answer to the next query.
                 throw new \PDOException('the connection broke, and with it what this task had begun on it (a transaction, or settings of the session); '
                     . 'after rollBack() or release() the next statement gets another connection');
             }
@@ -108,7 +110,7 @@ final class Pdo extends \PDO
         return $entry;
     }
 
-    /** Calls a method of the current task's connection, and remembers if that shows that the connection is of no more use. */
+    /** Calls a method of the current task's connection, and notes if an error shows that the connection is unusable. */
     private function call(Entry $entry, string $method, mixed ...$arguments): mixed
     {
         try {
@@ -120,7 +122,7 @@ final class Pdo extends \PDO
         return $result === false ? $this->refused($entry) : $result;
     }
 
-    /** A call that failed without an exception. */
+    /** Handles a call that failed without an exception. */
     private function refused(Entry $entry): false
     {
         $this->noteFailure($entry, PdoDriver::silentError($entry->connection->errorInfo()));
@@ -128,7 +130,7 @@ final class Pdo extends \PDO
         return false;
     }
 
-    /** The connection for a statement, which may change the state of its session. */
+    /** Returns the connection for a statement, and notes if the statement may change the state of its session. */
     private function entryFor(string $sql): Entry
     {
         $entry = $this->leases->ofTask();
@@ -142,7 +144,7 @@ final class Pdo extends \PDO
         return $entry;
     }
 
-    /** Calls what may begin or end a transaction. */
+    /** Calls a method that may begin or end a transaction. */
     private function settling(Entry $entry, string $method, mixed ...$arguments): mixed
     {
         try {
@@ -154,7 +156,7 @@ final class Pdo extends \PDO
         }
     }
 
-    /** @internal a connection that is of no more use is not lent again */
+    /** @internal makes sure that a connection that the error shows to be unusable is not lent again */
     public function noteFailure(Entry $entry, \Throwable $error): void
     {
         if ($entry->doomed === null && $this->pool->driver()->isBroken($error)) {
@@ -176,7 +178,7 @@ final class Pdo extends \PDO
         }
     }
 
-    /** @param array<int, mixed> $options any of which may be one that lets the statement talk to the server when it dies */
+    /** @param array<int, mixed> $options with any of which the statement may talk to the server when it is freed */
     private function preparedWith(Entry $entry, string $query, array $options): \PDOStatement|false
     {
         $before = $entry->statementsUseIt;
@@ -206,7 +208,7 @@ final class Pdo extends \PDO
         }
     }
 
-    /** What PDO made of a query. */
+    /** Finishes the statement that PDO has made for a query. */
     private function made(Entry $entry, \PDOStatement|false $statement): \PDOStatement|false
     {
         if ($statement instanceof Statement) {
@@ -223,7 +225,7 @@ final class Pdo extends \PDO
         $entry = $this->entryFor($statement);
         $entry->ran = $entry->lease;
         if ($entry->unsettled === $entry->lease) {
-            // What fails to begin a transaction begins none.
+            // A statement that fails to begin a transaction begins none.
             $this->session->noteTransaction($entry);
 
             return $this->settling($entry, 'exec', $statement);
@@ -242,7 +244,10 @@ final class Pdo extends \PDO
         return $this->settling($this->entry(), 'commit');
     }
 
-    /** Where the connection broke, this throws as PDO does; but then the task knows, and its next statement gets another connection. */
+    /**
+     * On a broken connection this throws as PDO does; but then the task knows, and its next statement
+     * gets another connection.
+     */
     public function rollBack(): bool
     {
         try {
@@ -255,7 +260,7 @@ final class Pdo extends \PDO
         }
     }
 
-    /** A task that has no connection yet has no transaction either. */
+    /** Without a connection yet, the task has no transaction either. */
     public function inTransaction(): bool
     {
         $entry = $this->pool->current();
@@ -271,7 +276,7 @@ final class Pdo extends \PDO
     {
         $entry = $this->entry();
         if ($name === null && $entry->ran !== $entry->lease && $this->driverName === 'mysql') {
-            // What the connection remembers is of an earlier borrower.
+            // The connection would return the id of an earlier borrower.
             return '0';
         }
         if ($name === null && $this->driverName === 'pgsql') {
@@ -310,7 +315,7 @@ final class Pdo extends \PDO
         return $attribute === \PDO::ATTR_STATEMENT_CLASS && $value[0] === Statement::class ? [\PDOStatement::class] : $value;
     }
 
-    /** Outside a task: for all connections. Inside one: for this task's connection, until it goes back. */
+    /** Outside a task, applies to all connections; inside one to this task's connection, until it goes back. */
     public function setAttribute(int $attribute, mixed $value): bool
     {
         if ($attribute === \PDO::ATTR_PERSISTENT) {
@@ -328,7 +333,7 @@ final class Pdo extends \PDO
         $entry = $this->entry();
         if ($attribute === \PDO::ATTR_STATEMENT_CLASS) {
             $this->session->mindStatementClass($entry, (string) ($value[0] ?? ''));
-            // PDO's own class means the pool's.
+            // PDO's own class stands for the pool's.
             $value = ($value[0] ?? null) === \PDOStatement::class ? [Statement::class] : $value;
         }
         $before = SessionTracker::attributeOf($entry->connection, $attribute);
@@ -348,7 +353,7 @@ final class Pdo extends \PDO
     }
 
     /**
-     * Methods of the driver, such as `pgsqlCopyFromArray()` or `sqliteCreateFunction()`.
+     * Calls methods of the driver, such as `pgsqlCopyFromArray()` or `sqliteCreateFunction()`.
      *
      * @param list<mixed> $arguments
      */
@@ -360,7 +365,7 @@ final class Pdo extends \PDO
         return $this->call($entry, $name, ...$arguments);
     }
 
-    /** When nothing refers to this object or its statements any more, its connections are closed, as PDO does. */
+    /** Closes the connections when nothing refers to this object or its statements any more, as PDO does. */
     public function __destruct()
     {
         if (isset($this->pool) && \Hearth\Internal\taskId() !== 0) {

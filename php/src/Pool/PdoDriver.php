@@ -7,34 +7,35 @@ namespace Hearth\Pool;
 use Hearth\Internal;
 
 /**
- * Connections of PDO, to MySQL or MariaDB, PostgreSQL, or anything else.
+ * Connections of PDO, to MySQL or MariaDB, PostgreSQL, or another database.
  *
- * What a session was given by the pool's factory (time zone, SQL mode, …) is learnt once and given again after each reset.
+ * The state that the pool's factory gives to a session (time zone, SQL mode, …) is learnt once and
+ * restored after each reset.
  *
  * @internal
  */
 final class PdoDriver implements Driver
 {
-    /** What can be read of a connection and set again, besides what its driver adds. */
+    /** Attributes that can be read and set again, besides those of the driver. */
     private const ATTRIBUTES = [\PDO::ATTR_ERRMODE, \PDO::ATTR_CASE, \PDO::ATTR_ORACLE_NULLS, \PDO::ATTR_STRINGIFY_FETCHES, \PDO::ATTR_DEFAULT_FETCH_MODE,
         \PDO::ATTR_STATEMENT_CLASS];
 
-    /** @var list<string>|string|null what resets a session: for MySQL what to run after its own reset; null = not learnt yet */
+    /** @var list<string>|string|null statements that reset a session; for MySQL those after its own reset; null = unknown */
     private array|string|null $again = null;
 
-    /** The app asks for what its sessions remember: what the last statement has inserted, its warnings. */
+    /** Whether the app asks for what a session remembers of earlier statements: the last inserted id, warnings. */
     public bool $resetsAlways = false;
 
     /** @var list<int> attributes that can be read of such a connection */
     private array $readable = [];
 
-    /** SQLite's driver knows only of transactions that were begun with beginTransaction(), until PHP 8.4. */
+    /** Whether inTransaction() only knows of transactions of beginTransaction(): SQLite's driver before PHP 8.4. */
     private readonly bool $beginsUnseen;
 
     /** Whether there is a session whose state is reset. */
     private readonly bool $hasSession;
 
-    /** @param bool $transactionOnly roll back what is open, and leave the session's state alone */
+    /** @param bool $transactionOnly roll back open transactions, and leave the session's state alone */
     public function __construct(private readonly string $name, private readonly bool $transactionOnly)
     {
         $this->beginsUnseen = $name === 'sqlite';
@@ -93,7 +94,7 @@ final class PdoDriver implements Driver
         return $values;
     }
 
-    /** The number by which the server can be told to stop what it does for this connection; 0: none. */
+    /** Returns the number by which the server can be told to cancel this connection's query; 0: none. */
     private function numberOf(\PDO $pdo): int
     {
         return match (true) {
@@ -122,7 +123,7 @@ final class PdoDriver implements Driver
         };
     }
 
-    /** Whether a statement of such a connection talks to the server when it dies. */
+    /** Whether a statement of such a connection talks to the server when it is freed. */
     public function statementsUseConnection(\PDO $pdo): bool
     {
         if ($this->name !== 'mysql') {
@@ -137,7 +138,7 @@ final class PdoDriver implements Driver
         if (!\function_exists('Hearth\Internal\hasInput') || !Internal\hasInput($entry->connection)) {
             return false;
         }
-        // PostgreSQL also says what its administrator has changed: only an answer tells.
+        // PostgreSQL also reports changed settings unasked: only a query shows whether the connection works.
         $entry->suspect = $this->name === 'pgsql';
 
         return !$entry->suspect;
@@ -158,9 +159,10 @@ final class PdoDriver implements Driver
     }
 
     /**
-     * Whether a transaction was open when the connection broke, of which its task does not know yet that it is lost.
+     * Whether a transaction was open when the connection broke, and its task does not know yet that it is lost.
      *
-     * PostgreSQL's driver says of each broken connection that it is in a transaction (PQTRANS_UNKNOWN); others say what was last known.
+     * PostgreSQL's driver reports every broken connection as in a transaction (PQTRANS_UNKNOWN); others
+     * report the last known state.
      */
     public function holdsTransaction(Entry $entry): bool
     {
@@ -180,7 +182,7 @@ final class PdoDriver implements Driver
             || $entry->attributes !== [] || $entry->connection->inTransaction();
     }
 
-    /** Whether the session may be in another state than a new one's. */
+    /** Whether the session may be in another state than a new session. */
     private function isUnknown(Entry $entry): bool
     {
         return $entry->dirty || !$entry->watched || $this->resetsAlways;
@@ -205,7 +207,7 @@ final class PdoDriver implements Driver
         return $open;
     }
 
-    /** Of a connection whose calls are not seen, all that can be read is compared. */
+    /** Restores the attributes. For a connection whose calls are not seen, all readable attributes are compared. */
     private function resetAttributes(Entry $entry, \PDO $pdo): void
     {
         $changed = $entry->attributes;
@@ -219,7 +221,7 @@ final class PdoDriver implements Driver
         $entry->attributes = [];
     }
 
-    /** Whether there was a transaction, though PDO knows of none. */
+    /** Rolls back; returns whether there was a transaction, though PDO knows of none. */
     private static function rollBackUnseen(\PDO $pdo): bool
     {
         try {
@@ -242,7 +244,8 @@ final class PdoDriver implements Driver
     private function resetMysql(Entry $entry, \PDO $pdo): void
     {
         if (!\function_exists('Hearth\Internal\mysqlReset')) {
-            // Without the server's help the session cannot be reset, only replaced, if its state is known to have changed.
+            // Without the server's function the session cannot be reset, only replaced, if its state
+            // is known to have changed.
             $this->must(!$entry->watched);
             if ($pdo->inTransaction()) {
                 $this->must($pdo->rollBack());
@@ -264,7 +267,7 @@ final class PdoDriver implements Driver
     {
         \assert($connection instanceof \PDO);
         if ($this->beginsUnseen) {
-            // SQLite's locks are of a transaction.
+            // SQLite's locks belong to a transaction.
             self::rollBackUnseen($connection);
         }
 
@@ -315,7 +318,7 @@ final class PdoDriver implements Driver
     }
 
     /**
-     * What would have been thrown in PDO::ERRMODE_EXCEPTION.
+     * Returns the exception that PDO::ERRMODE_EXCEPTION would have thrown.
      *
      * @param array{0: ?string, 1?: mixed, 2?: ?string} $info
      */

@@ -9,7 +9,7 @@ if (!\class_exists(\PDO::class, false)) {
 }
 
 /**
- * Makes the connections of a `Pdo`, as `new PDO` would, with the time limit of its statements.
+ * Makes the connections of a `Pdo`, as `new PDO` would, and sets the time limit of their statements.
  *
  * @internal
  */
@@ -17,7 +17,9 @@ final class PdoFactory
 {
     public readonly string $driverName;
 
-    /** @var array<int, mixed> attributes that every connection gets; they come before the options of the constructor */
+    /**
+     * @var array<int, mixed> attributes that every connection gets; they take precedence over the options of the constructor
+     */
     public array $attributes = [];
 
     private readonly \SensitiveParameterValue $secret;
@@ -27,7 +29,7 @@ final class PdoFactory
 
     /**
      * @param array<int, mixed> $options
-     * @throws \PDOException|\ValueError where no connection can be made with them
+     * @throws \PDOException|\ValueError if no connection could be made with these arguments
      */
     public function __construct(
         string $dsn,
@@ -63,7 +65,7 @@ final class PdoFactory
     }
 
     /**
-     * Makes the statement that limits the time of queries.
+     * Makes the function that returns the statement that limits the time of queries.
      *
      * @return (\Closure(\PDO): string)|null
      */
@@ -84,7 +86,7 @@ final class PdoFactory
         };
     }
 
-    /** The same error, without the arguments in whose trace is the address, and maybe a password. */
+    /** Returns the same error without its trace, whose arguments have the address, and maybe a password. */
     private static function withoutTrace(\PDOException $error): \PDOException
     {
         $same = new \PDOException($error->getMessage());
@@ -94,7 +96,7 @@ final class PdoFactory
         return $same;
     }
 
-    /** The DSN itself where it was given by alias (php.ini) or URI. */
+    /** Returns the DSN itself, if it was given by alias (php.ini) or URI. */
     private static function resolved(string $dsn): string
     {
         if (!\str_contains($dsn, ':')) {

@@ -5,13 +5,13 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * Connections of ext/pgsql. What runs on them is not seen, so each is reset after each loan.
+ * Connections of ext/pgsql. Their queries are not seen, so each connection is reset after each loan.
  *
  * @internal
  */
 final class PgsqlDriver implements Driver
 {
-    /** What resets a session, null = not learnt yet. */
+    /** The statements that reset a session, null = not learnt yet. */
     private ?string $reset = null;
 
     public function __construct(private readonly bool $transactionOnly)
@@ -47,7 +47,7 @@ final class PgsqlDriver implements Driver
         }
         $socket = \pg_socket($link);
         [$read, $none] = [[$socket], []];
-        // What comes unasked may be that the server leaves, or what its administrator has changed: only an answer tells.
+        // Unasked input may be a disconnect, or a changed setting: only a query shows whether the connection works.
         $entry->suspect = $socket === false || \stream_select($read, $none, $none, 0) !== 0;
 
         return false;
@@ -84,7 +84,7 @@ final class PgsqlDriver implements Driver
         return $open;
     }
 
-    /** The extension remembers a connection beyond all variables that hold it. */
+    /** Closes it explicitly, because the extension keeps a connection beyond all variables that hold it. */
     public function disconnect(object $connection): bool
     {
         \assert($connection instanceof \PgSql\Connection);

@@ -9,15 +9,15 @@ use Hearth\Internal;
 use function Hearth\Internal\monotonic;
 
 /**
- * Connections that tasks borrow and give back. Each worker has its own; `total` bounds those of all workers together.
+ * Connections that tasks borrow and give back. Each worker has its own; `total` limits those of all workers together.
  *
  * ```php
  * $pool = new Hearth\Pool\Pool(factory: fn (): PDO => new PDO($dsn, $user, $password), size: 64, minimumIdle: 32);
  * $rows = $pool->with(fn (PDO $db) => $db->query('…')->fetchAll());
  * ```
  *
- * A borrower that must wait takes the first connection that becomes free, new or returned; borrowers are served first come
- * first served. A connection is given back as it was when new: open transactions are rolled back (and reported), the session is reset.
+ * A borrower that must wait takes the first connection that becomes free, new or returned; first come, first served. A
+ * returned connection is made as new: open transactions are rolled back (and reported), the session is reset.
  *
  * @template T of object
  */
@@ -39,36 +39,36 @@ final class Pool
     private int $builtIn = 0;
 
     /**
-     * @param callable(): T $factory makes a connection; whatever it throws is reported and tried again, later and later
+     * @param callable(): T $factory makes a connection; after an exception it is tried again, with growing delays
      * @param int|null $size most connections at once in this worker; null = 4 × cores
      * @param int|null $minimumIdle connections kept open; 0 = only on demand, = $size: always full; null = 2 × cores
-     * @param float $idleTimeout an idle one above the minimum is closed after this many seconds
-     * @param float $maxLifetime seconds (± 2.5 %) after which one is replaced, never while borrowed
+     * @param float $idleTimeout seconds after which an idle connection above the minimum is closed
+     * @param float $maxLifetime seconds (± 2.5 %) after which a connection is replaced, never while borrowed
      * @param float $borrowTimeout longest wait of a borrower in seconds, then `BorrowTimeout`
-     * @param float $returnTimeout seconds; one that cannot be reset in this time on its return is closed
-     * @param float $reserveTimeout seconds that the pool waits for a quiet moment to replace a busy connection past its lifetime;
-     *     then it does so at its next return, even if others wait
-     * @param bool $bindToTask one task always gets the same connection
-     * @param bool $autoReturn connections come back when their task ends, however it ends
-     * @param float $leakThreshold a connection out for longer is reported, with where it was borrowed; 0 = off
+     * @param float $returnTimeout seconds; a returned connection that cannot be reset in this time is closed
+     * @param float $reserveTimeout seconds that the pool waits for a quiet moment to replace a busy connection past its
+     *     lifetime; then it is replaced at its next return, even if other tasks wait
+     * @param bool $bindToTask whether one task always gets the same connection
+     * @param bool $autoReturn whether connections come back when their task ends, however it ends
+     * @param float $leakThreshold seconds after which a borrowed connection is reported, with where it was borrowed; 0 = off
      * @param (callable(T): mixed)|null $keepalive called for connections that were idle for $keepaliveInterval; false or an
-     *     exception: it is closed and replaced
+     *     exception: the connection is closed and replaced
      * @param float $keepaliveInterval seconds, − 0 to 20 %
-     * @param (callable(T): mixed)|null $check called before each loan; false or an exception: another is taken. Without it, what was
-     *     idle for $checkAfter is checked as its kind needs (PDO, Redis)
+     * @param (callable(T): mixed)|null $check called before each loan; false or an exception: another connection is taken.
+     *     Without it, a connection that was idle for $checkAfter is checked as its kind needs (PDO, Redis)
      * @param float $checkAfter seconds
-     * @param 'auto'|'transaction'|'none'|callable(T): mixed $reset on return: 'auto' = roll back and reset the session by the
-     *     database's own means; 'transaction' = only roll back; or a callable: false or an exception: it is closed
+     * @param 'auto'|'transaction'|'none'|callable(T): mixed $reset on return: 'auto' = roll back and reset the session by
+     *     the database's own means; 'transaction' = only roll back; a callable: false or an exception closes the connection
      * @param (callable(T): mixed)|null $init called for each new connection and after each reset
      * @param object|null $logger PSR-3; null = PHP's error log, warnings only
      * @param int|null $total most connections at once in all workers of the server
-     * @param int|null $maxWaiters this many may wait, others fail at once; null = any number
+     * @param int|null $maxWaiters number of borrowers that may wait, further ones fail at once; null = any number
      * @param int $maxConnecting connections being made at once
      * @param float $connectTimeout seconds after which an attempt to connect is given up
-     * @param 'lifo'|'fifo' $order which idle connection is lent: the one used last, so that the others can be closed, or first
+     * @param 'lifo'|'fifo' $order lends the idle connection that was used last, so that the others can be closed, or first
      * @param string|null $name for logs, metrics and $total; pools with the same name share the budget
-     * @param float $validationTimeout seconds after which a connection that was asked whether it works counts as broken
-     * @throws \ValueError that names all options that make no sense
+     * @param float $validationTimeout seconds without an answer after which a checked connection counts as broken
+     * @throws \ValueError that names all invalid options
      */
     public function __construct(
         callable $factory,
@@ -130,7 +130,7 @@ final class Pool
     }
 
     /**
-     * Calls $fn with a connection, and takes it back however $fn ends.
+     * Calls $fn with a connection, and takes the connection back however $fn ends.
      *
      * @template R
      * @param callable(T): R $fn
@@ -178,17 +178,17 @@ final class Pool
     }
 
     /**
-     * Takes a connection back. With `autoReturn` that happens by itself when the task ends.
+     * Takes a connection back. With `autoReturn` that happens automatically when the task ends.
      *
      * @param T $connection
-     * @throws NotBorrowed when the current task does not have it: given back twice, borrowed by another task, or of another pool
+     * @throws NotBorrowed when the current task has not borrowed it, or not from this pool, or has given it back already
      */
     public function giveBack(object $connection): void
     {
         $this->leases->giveBack($connection);
     }
 
-    /** The connection must not be lent again, because it misbehaved: it is closed when it comes back. */
+    /** Makes sure that a connection that misbehaved is not lent again: it is closed when it comes back. */
     public function evict(object $connection): void
     {
         $entry = $this->store->find($connection);
@@ -197,7 +197,7 @@ final class Pool
         }
     }
 
-    /** Begins to keep the minimum of connections. The server does so when a worker starts; so does the first borrower. */
+    /** Starts to keep the minimum of connections. The server calls this when a worker starts; so does the first borrower. */
     public function start(): void
     {
         $process = Internal\processId();
@@ -206,7 +206,7 @@ final class Pool
         }
         if ($this->leases->process !== $process && Internal\taskId() !== 0 && !$this->store->closed) {
             $this->leases->process = $process;
-            // What was borrowed at boot comes back when the first task runs.
+            // Connections borrowed at boot come back when the first task runs.
             $this->leases->takeBackOf(0);
             $this->connector->ensure();
             $this->maintenance->start();
@@ -249,7 +249,7 @@ final class Pool
         }
     }
 
-    /** What a borrower finds before anything else: a new process, or a closed pool. */
+    /** Called when a borrower finds a new process, or a closed pool. */
     private function prepare(): void
     {
         if ($this->store->closed) {
@@ -258,7 +258,7 @@ final class Pool
         $this->start();
     }
 
-    /** Borrowers wait until `resume()`, as if all connections were in use; what is lent comes back as ever. */
+    /** Makes borrowers wait until `resume()`, as if all connections were in use; lent connections come back as usual. */
     public function pause(): void
     {
         $this->store->open = false;
@@ -288,9 +288,9 @@ final class Pool
     }
 
     /**
-     * Closes the pool: idle connections now, those out when they come back. A borrower that waits gets `PoolClosed`.
+     * Closes the pool: idle connections now, lent ones when they come back. A borrower that waits gets `PoolClosed`.
      *
-     * @param float|null $timeout seconds to wait for those out; null = for ever, 0 = do not wait
+     * @param float|null $timeout seconds to wait for lent connections; null = for ever, 0 = do not wait
      * @return bool whether all are closed
      */
     public function close(?float $timeout = 0.0): bool
@@ -313,7 +313,7 @@ final class Pool
         return $this->store->entries === [] && $this->store->connecting === 0;
     }
 
-    /** @internal closes the pool and takes back what is out: no task can use it any more */
+    /** @internal closes the pool and takes back lent connections: no task can use them any more */
     public function abandon(): void
     {
         if (!$this->store->closed) {
@@ -323,7 +323,7 @@ final class Pool
     }
 
     /**
-     * How many connections there are, and what has happened to them; the same is on `/metrics`.
+     * Returns how many connections there are, and what has happened to them; `/metrics` has the same.
      *
      * @return array{
      *     total: int, idle: int, active: int, connecting: int, lingering: int, waiting: int, oldestWait: float, borrowed: int,
@@ -338,9 +338,9 @@ final class Pool
     }
 
     /**
-     * @internal a fatal error ended a task: what it used is not used again
+     * @internal called when a fatal error ended a task: its connections are not used again
      *
-     * @param int $owner the borrower of that: the task itself, or the one that goes on after its `timeout()`
+     * @param int $owner the borrower of those: the task itself, or the one that goes on after its `timeout()`
      */
     public function taskBroke(int $task, int $owner): void
     {
@@ -351,7 +351,7 @@ final class Pool
     }
 
     /**
-     * @internal what the server shows of it
+     * @internal returns what the server shows of this pool
      * @return array<string, mixed>
      */
     public function report(): array
@@ -381,7 +381,7 @@ final class Pool
         throw new \Exception('a pool cannot be serialized');
     }
 
-    /** @internal each connection is reset after each loan from now on: its session remembers something that the app asks for */
+    /** @internal resets each connection after each loan from now on, because the app asks for what its session remembers */
     public function resetAlways(): void
     {
         $driver = $this->connector->driver();
@@ -391,7 +391,7 @@ final class Pool
         }
     }
 
-    /** @internal what knows the connections of this pool */
+    /** @internal returns the driver of this pool's connections */
     public function driver(): Driver
     {
         return $this->connector->driver();

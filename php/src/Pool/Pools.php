@@ -7,7 +7,7 @@ namespace Hearth\Pool;
 use Hearth\Internal;
 
 /**
- * The pools of this worker, for metrics.
+ * The pools of this worker: for metrics, and for the end of tasks and of the worker.
  *
  * @internal
  */
@@ -33,7 +33,7 @@ final class Pools
         unset(self::$pools[\spl_object_id($pool)]);
     }
 
-    /** Closes all, and waits for connections that are out. */
+    /** Closes all pools, and waits for lent connections. */
     public static function close(float $timeout): void
     {
         $until = \Hearth\Internal\monotonic() + $timeout;
@@ -42,7 +42,7 @@ final class Pools
         }
     }
 
-    /** A fatal error ended a task, in the middle of whatever it did. */
+    /** Called when a fatal error ended a task, whatever the task was doing. */
     public static function taskBroke(int $task): void
     {
         foreach (self::all() as $pool) {
@@ -50,7 +50,7 @@ final class Pools
         }
     }
 
-    /** What ran for a task was interrupted while it waited for an answer. */
+    /** Called when a wait for an answer of what ran for a task was interrupted. */
     public static function taskInterrupted(int $task): void
     {
         foreach (self::all() as $pool) {
@@ -58,7 +58,9 @@ final class Pools
         }
     }
 
-    /** @return array<string, array<string, mixed>> what each pool's `stats()` says, by name; a second one of a name is `NAME #2` */
+    /**
+     * @return array<string, array<string, mixed>> the `stats()` of each pool, by name; a second pool of a name is `NAME #2`
+     */
     public static function stats(): array
     {
         $stats = [];
@@ -79,7 +81,7 @@ final class Pools
         return \array_map(static fn (Pool $pool) => $pool->report(), self::all());
     }
 
-    /** @return list<Pool> those that are still there */
+    /** @return list<Pool> the pools that still exist */
     private static function all(): array
     {
         $pools = [];

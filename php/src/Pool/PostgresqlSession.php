@@ -5,32 +5,32 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * What the sessions of a pool at PostgreSQL were given by the factory, and how one is made so again after its use.
+ * The state that a pool's factory gives to sessions of PostgreSQL, and how to restore it after a loan.
  *
- * `DISCARD ALL` undoes what was set in a session, by the factory too.
+ * `DISCARD ALL` undoes the settings of a session, also those of the factory.
  *
  * @internal
  */
 final class PostgresqlSession
 {
-    /** `DISCARD ALL` in its parts, as its documentation has them: so it can be sent with other statements, in one round trip. */
+    /** The parts of `DISCARD ALL`, as in its documentation: so they can be sent with other statements, in one round trip. */
     private const DISCARD = 'CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; DEALLOCATE ALL; UNLISTEN *; '
         . 'SELECT pg_catalog.pg_advisory_unlock_all(); DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES';
 
     private const SETTINGS = "SELECT name, setting FROM pg_catalog.pg_settings WHERE source = 'session'";
-    /** A script that makes tables may name more; what is set comes first. */
+    /** The most possible names of settings. A script that creates tables may have more; settings come first. */
     private const MOST_NAMES = 1000;
     private const PLACE = "SELECT session_user, pg_catalog.current_setting('role')";
 
     /**
-     * Learns the state of a connection that was just made, and leaves it in that.
+     * Learns the state of a new connection, and leaves the connection in that state.
      *
      * @param \Closure(string): list<list<?string>> $rows runs a query
      * @param \Closure(string): mixed $run runs statements, or throws
      * @param \Closure(string): string $quote makes a literal
-     * @param list<string> $custom what may be the name of a custom setting that the factory has made: the server does not list those
+     * @param list<string> $custom possible names of custom settings of the factory, which the server does not list
      * @return string the statements that reset a session
-     * @throws \Throwable when the connection is of no use
+     * @throws \Throwable when the connection is unusable
      */
     public static function learn(\Closure $rows, \Closure $run, \Closure $quote, array $custom): string
     {
@@ -55,7 +55,7 @@ final class PostgresqlSession
     }
 
     /**
-     * What may be the name of a custom setting in texts that a factory has sent: as a name, as a literal or quoted.
+     * Finds possible names of custom settings in texts that a factory has sent: as a name, as a literal or quoted.
      *
      * @param list<string> $texts
      * @return list<string>
@@ -71,7 +71,7 @@ final class PostgresqlSession
         return \array_slice(\array_keys($names), 0, self::MOST_NAMES);
     }
 
-    /** What `DISCARD ALL` leaves as it is: where the random numbers of `setseed()` are. */
+    /** Returns a statement for what `DISCARD ALL` leaves unchanged: a new seed for the random numbers of `setseed()`. */
     public static function reseed(): string
     {
         return '; SELECT pg_catalog.setseed(' . \random_int(-999_999_999, 999_999_999) . ' / 1000000000.0)';

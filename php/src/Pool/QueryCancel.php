@@ -9,10 +9,10 @@ use Hearth\Internal;
 use function Hearth\background;
 
 /**
- * Has the database stop what it does for tasks that do not wait for it any more.
+ * Makes the database cancel queries of tasks that no longer wait for them.
  *
- * It goes on with a query although its client has hung up, and holds locks so long. It is told over another connection: an idle one,
- * or a new one if there may be one more. Where there is none, the query takes its time.
+ * The database continues a query although its client has disconnected, and holds locks meanwhile. The cancellation is sent
+ * over another connection: an idle one, or a new one if one more is allowed. Otherwise the query runs to its end.
  *
  * @internal
  */
@@ -36,7 +36,7 @@ final class QueryCancel
     ) {
     }
 
-    /** Returns at once. */
+    /** Starts to cancel the query of this connection. Returns at once. */
     public function start(Entry $entry): void
     {
         if ($entry->session === 0 || $entry->cancelled || $this->backoff->isOpen() || Internal\taskId() === 0 || $this->isAnswered($entry)) {

@@ -9,8 +9,8 @@ if (!\class_exists(\Redis::class, false)) {
 }
 
 /*
- * Hearth\Pool\Redis extends \Redis: its methods are those that the installed version of phpredis has, hence made from it. What is
- * written by hand is in RedisForwarding.
+ * Hearth\Pool\Redis extends \Redis: it has the methods of the installed version of phpredis, so its code is generated from
+ * that class. RedisForwarding has the methods that are written by hand.
  */
 (static function (): void {
     $type = static fn (?\ReflectionType $type): string => $type === null ? '' : \preg_replace_callback(

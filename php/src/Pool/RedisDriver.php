@@ -16,7 +16,10 @@ final class RedisDriver implements Driver
         'OPT_COMPRESSION_LEVEL', 'OPT_NULL_MULTIBULK_AS_NULL', 'OPT_MAX_RETRIES', 'OPT_BACKOFF_ALGORITHM', 'OPT_BACKOFF_BASE', 'OPT_BACKOFF_CAP',
         'OPT_PACK_IGNORE_NUMBERS'];
 
-    /** What ends what may have been begun; each may fail, where there is nothing to end, or the server does not know it. */
+    /**
+     * Commands that end what earlier commands may have begun; each may fail, if there is nothing to end or the
+     * server does not know it.
+     */
     private const ENDING = [['DISCARD'], ['UNWATCH'], ['UNSUBSCRIBE'], ['PUNSUBSCRIBE'], ['CLIENT', 'REPLY', 'ON'], ['CLIENT', 'TRACKING', 'OFF'],
         ['CLIENT', 'NO-EVICT', 'off'], ['READWRITE']];
 
@@ -32,7 +35,7 @@ final class RedisDriver implements Driver
         }
         $redis->clearLastError();
         if ((float) $redis->getOption(\Redis::OPT_READ_TIMEOUT) === 0.0) {
-            // Set again, 0 would mean no time at all, and not that of php.ini.
+            // Setting 0 later would mean no time at all, and not the value of php.ini.
             $redis->setOption(\Redis::OPT_READ_TIMEOUT, (float) \ini_get('default_socket_timeout'));
         }
         $entry->memo = [$redis->getDBNum(), self::options($redis), $this->transactionOnly ? null : self::place($redis)];
@@ -52,7 +55,7 @@ final class RedisDriver implements Driver
         return $options;
     }
 
-    /** @return list<mixed> name and user of the connection, as far as the server says */
+    /** @return list<mixed> name and user of the connection, as far as the server tells */
     private static function place(\Redis $redis): array
     {
         $place = [$redis->rawCommand('CLIENT', 'GETNAME'), $redis->rawCommand('ACL', 'WHOAMI')];
@@ -122,7 +125,8 @@ final class RedisDriver implements Driver
     }
 
     /**
-     * Ends what commands may have begun that were not seen, in one round trip. The last answer shows that question and answer are in step.
+     * Ends what unseen commands may have begun, in one round trip. The last answer shows that queries
+     * and answers are in step.
      *
      * @return bool whether a transaction was open
      */

@@ -5,7 +5,8 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * What `Hearth\Pool\Redis` does itself; its other methods hand on to the current task's connection.
+ * The methods of `Hearth\Pool\Redis` with code of their own; its other methods are forwarded to the
+ * current task's connection.
  *
  * @internal
  */
@@ -24,13 +25,13 @@ trait RedisForwarding
     private array $options;
 
     /**
-     * @param string|null $host name, address, or path of a socket; null = `connect()` says it later
-     * @param float $timeout seconds for connecting, 0 = as php.ini has it
-     * @param float $readTimeout seconds for an answer, 0 = as php.ini has it
+     * @param string|null $host name, address, or path of a socket; null = `connect()` sets it later
+     * @param float $timeout seconds for connecting, 0 = as in php.ini
+     * @param float $readTimeout seconds for an answer, 0 = as in php.ini
      * @param mixed $auth password, or [user, password]
-     * @param array<int, mixed> $options `Redis::OPT_…` of every connection
+     * @param array<int, mixed> $options `Redis::OPT_…` for every connection
      * @param mixed ...$pool options of `Pool`, by name
-     * @throws \ValueError on wrong options of the pool
+     * @throws \ValueError on invalid options of the pool
      */
     public function __construct(
         ?string $host = null,
@@ -63,7 +64,7 @@ trait RedisForwarding
         }
     }
 
-    /** Says where all connections of the pool go; the first command connects. */
+    /** Sets the server of all connections of the pool; the first command connects. */
     public function connect($host, $port = 6379, $timeout = 0.0, $persistent_id = null, $retry_interval = 0, $read_timeout = 0.0, $context = null): bool
     {
         if ($this->pool !== null) {
@@ -94,7 +95,7 @@ trait RedisForwarding
         return $this->connect($host, $port, $timeout, null, $retry_interval, $read_timeout, $context);
     }
 
-    /** @param list<mixed> $arguments of `\Redis::connect()` */
+    /** @param list<mixed> $arguments those of `\Redis::connect()` */
     private function make(array $arguments): \Redis
     {
         $redis = new \Redis();
@@ -120,7 +121,7 @@ trait RedisForwarding
                 $failure = (string) $redis->getLastError();
             }
         } catch (\RedisException $error) {
-            // The trace of that one has the password.
+            // The trace of the original exception has the password.
             $failure = $error->getMessage();
         }
         if ($failure !== null) {
@@ -139,13 +140,13 @@ trait RedisForwarding
         throw new \Exception('a Hearth\Pool\Redis cannot be serialized');
     }
 
-    /** The pool behind it, for its statistics and its operations. */
+    /** Returns the pool behind it, for its statistics and its operations. */
     public function pool(): Pool
     {
         return $this->pool ?? throw new \RedisException('connect() has not been called');
     }
 
-    /** Outside a task: for all connections. Inside one: for this task's, which is replaced afterwards. */
+    /** Outside a task, applies to all connections; inside one to this task's connection, which is closed after its loan. */
     public function auth(#[\SensitiveParameter] $credentials): \Redis|bool
     {
         if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {
@@ -159,7 +160,7 @@ trait RedisForwarding
         return $this->forward('auth', [$credentials]);
     }
 
-    /** Outside a task: for all connections. Inside one: for this task's, until it goes back. */
+    /** Outside a task, applies to all connections; inside one to this task's connection, until it goes back. */
     public function select($db): \Redis|bool
     {
         if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {
@@ -172,7 +173,7 @@ trait RedisForwarding
         return $this->forward('select', [$db]);
     }
 
-    /** Outside a task: for all connections. Inside one: for this task's, until it goes back. */
+    /** Outside a task, applies to all connections; inside one to this task's connection, until it goes back. */
     public function setOption($option, $value): bool
     {
         if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {

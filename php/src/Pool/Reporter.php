@@ -7,13 +7,13 @@ namespace Hearth\Pool;
 use function Hearth\Internal\monotonic;
 
 /**
- * Tells the logger what a person should know; the same thing at most once per second, with how often it happened meanwhile.
+ * Logs messages for operators; each kind at most once per second, with the number of messages left out.
  *
  * @internal
  */
 final class Reporter
 {
-    /** @var array<string, array{float, int}> when each kind was reported last, and how often it was not since */
+    /** @var array<string, array{float, int}> when each kind was last logged, and the number of messages left out since */
     private array $last = [];
 
     /** @param object|null $logger PSR-3; null = PHP's error log */
@@ -23,7 +23,7 @@ final class Reporter
 
     /**
      * @param 'debug'|'info'|'warning'|'error' $level
-     * @param string $kind what is the same thing; '' = each time something new
+     * @param string $kind messages of one kind are limited together; '' = never limited
      * @param array<string, mixed> $context
      */
     public function report(string $level, string $kind, string $message, array $context = []): void
@@ -36,7 +36,7 @@ final class Reporter
         $this->log($level, $message, ['pool' => $this->pool] + $context);
     }
 
-    /** How many messages of this kind were not logged since the last that was; null = this one is not logged either. */
+    /** Returns the number of messages of this kind left out since the last one; null = this one is left out too. */
     private function silenced(string $kind): ?int
     {
         $now = monotonic();

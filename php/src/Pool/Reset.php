@@ -11,7 +11,7 @@ use function Hearth\background;
 use function Hearth\Internal\monotonic;
 
 /**
- * Makes a connection that came back as it was when new, beside the request that used it.
+ * Resets returned connections, without the request that used them waiting for it.
  *
  * @internal
  */
@@ -26,7 +26,9 @@ final class Reset
     ) {
     }
 
-    /** Resets the connection and lets the pool have it again, or closes it; in a task of its own, for at most `returnTimeout`. */
+    /**
+     * Resets the connection and gives it back to the pool, or closes it; in a task of its own, for at most `returnTimeout`.
+     */
     public function start(Entry $entry): void
     {
         if (Internal\taskId() === 0) {
@@ -37,7 +39,7 @@ final class Reset
         $watchdog = null;
         $task = background(function () use ($entry, &$watchdog): void {
             $ended = false;
-            // Even when what the pool was given to call ends the task, by exit() say, the connection has an end.
+            // Even if a callable of the app ends the task, for example by exit(), the connection is settled.
             Internal\onTaskEnd(Internal\taskId(), function () use ($entry, &$ended): void {
                 $ended || $this->failed($entry, 'what it called ended the task');
             });
@@ -56,7 +58,7 @@ final class Reset
     {
         try {
             if (Internal\taskId() !== 0 && !$entry->watched && ($entry->connection instanceof \PDO || $entry->connection instanceof \mysqli)) {
-                // What its borrower leaves when the function returns is freed first: the server still knows those statements.
+                // First frees what the borrower's function leaves when it returns: the server still knows those statements.
                 Internal\park(0.0);
             }
             $this->free($entry);
@@ -76,7 +78,7 @@ final class Reset
         $this->eviction->settle($entry);
     }
 
-    /** Those that go meanwhile, too. */
+    /** Frees kept statements, also those that are added meanwhile. */
     private function free(Entry $entry): void
     {
         while ($entry->kept !== []) {

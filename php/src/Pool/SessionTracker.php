@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * What statements of a `Pdo` do to the session of their connection: settings, transactions, what it remembers for later questions.
+ * Tracks what statements of a `Pdo` do to the session of their connection: settings, transactions, values for later queries.
  *
  * @internal
  */
@@ -15,7 +15,7 @@ final class SessionTracker
     {
     }
 
-    /** Whether a text that is not among the known ones may change the state of its session. */
+    /** Whether a statement that is not among the known ones may change the state of its session. */
     public function isChangedBy(Entry $entry, string $sql): bool
     {
         $changes = Sql::changesSession($sql);
@@ -30,7 +30,7 @@ final class SessionTracker
         return $changes;
     }
 
-    /** Where this loan has run nothing yet, what its session remembers is of an earlier one. */
+    /** If this loan has run no statement yet, makes the session forget the values of an earlier loan. */
     public function forgetEarlier(Entry $entry): void
     {
         if ($entry->ran !== $entry->lease) {
@@ -51,7 +51,7 @@ final class SessionTracker
         }
     }
 
-    /** Makes a new connection's statements ones that know the loan. */
+    /** Makes a new connection's statements instances of the class that knows its loan. */
     public function adopt(Entry $entry): void
     {
         $entry->watched = true;
@@ -62,7 +62,10 @@ final class SessionTracker
         $this->mindStatementClass($entry, $class[0] ?? \PDOStatement::class);
     }
 
-    /** A statement of another class does not know the loan, and could run in another task's: its connection is lent once. */
+    /**
+     * A statement of another class does not know its loan, and could run in another task's: then the
+     * connection is lent only once.
+     */
     public function mindStatementClass(Entry $entry, string $class): void
     {
         if ($class !== \PDOStatement::class && !\is_a($class, Statement::class, true)) {
@@ -70,7 +73,10 @@ final class SessionTracker
         }
     }
 
-    /** The value to restore; null for an attribute that cannot be read: then the connection is replaced after this loan. */
+    /**
+     * Returns the value to restore; null for an attribute that cannot be read: then the connection is
+     * replaced after this loan.
+     */
     public static function attributeOf(\PDO $pdo, int $attribute): mixed
     {
         try {

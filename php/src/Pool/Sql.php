@@ -7,25 +7,26 @@ namespace Hearth\Pool;
 /**
  * Tells statements that may change the state of their session from those that cannot.
  *
- * It errs on the safe side: what it does not know changes something, also a function that it does not know. Not seen is what triggers,
- * rules and the definitions of views do.
+ * It errs on the safe side: an unknown statement changes something, and so does a call of an unknown function. It does not
+ * see what triggers, rules and the definitions of views do.
  *
  * @internal
  */
 final class Sql
 {
-    /** What may stand before a statement. A comment of MySQL that is run (`/*!`, `/*M!`) may not. */
+    /** Text that may precede a statement. Not a comment that MySQL executes (`/*!`, `/*M!`). */
     private const BEFORE = '/^[\s(;]*+(?:(?:--[^\n]*+\n|#[^\n]*+\n|\/\*(?!M?!).*?\*\/)\s*+)*+';
 
-    /** Statements that leave nothing behind but rows, or that the end of their transaction undoes. */
+    /** Statements that leave nothing behind but rows, or changes that the end of their transaction undoes. */
     private const CLEAN = self::BEFORE
         . '(?:select|insert|update|delete|replace|with|values|table|show|explain|describe|desc|begin|start\s+transaction|commit|rollback'
         . '|savepoint|release\s+savepoint|end|truncate|merge|analyze|create\s+table|create\s+(?:unique\s+)?index|alter\s+table|drop\s+table'
         . '|drop\s+index|pragma\s+[\w.]+\s*;?\s*$|pragma\s+(?:\w+\.)?(?:table_x?info|index_x?info|index_list|foreign_key_list)\s*\()/is';
 
     /**
-     * What such a statement may still do. `@` = variables of MySQL (and addresses in literals, which only costs a reset); `u&"` = a name
-     * of PostgreSQL that cannot be read; INTO after anything but INSERT, REPLACE and MERGE makes a table or sets a variable.
+     * Parts of such a statement that may change something. `@` = variables of MySQL (and addresses in literals, which only
+     * costs a reset); `u&"` = a name of PostgreSQL that cannot be read; INTO after anything but INSERT, REPLACE and MERGE
+     * makes a table or sets a variable.
      */
     private const SUSPICIOUS = '/@|\/\*M?!|sql_calc_found_rows|pg_temp|pg_settings|u&"|\bfunction\b|\bprocedure\b|;\s*\S'
         . '|(?<!\binsert)(?<!\bignore)(?<!\breplace)(?<!\bmerge)(?<!_priority)(?<!\bdelayed)\s+into\b/i';
@@ -67,12 +68,12 @@ final class Sql
         . 'utc_timestamp uuid uuid_generate_v4 values var_pop var_samp varbinary varchar variance version week weekday weekofyear weight_string when where window '
         . 'with within xor year yearweek ';
 
-    /** What begins or ends a transaction, of those above. */
+    /** Those statements that begin or end a transaction. */
     private const TRANSACTION = self::BEFORE . '(?:begin|start\s+transaction|commit|end|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b/is';
 
     /**
-     * @var array<string, bool> what is known; to be read only, where a call would cost too much. Texts that begin or end a transaction
-     *     are not in it: what counts those sees each of them
+     * @var array<string, bool> judgements by statement; to be read only, where a call would cost too much. Statements that
+     *     begin or end a transaction are left out: the code that counts those must see each of them
      */
     public static array $known = [];
 
@@ -84,13 +85,16 @@ final class Sql
         return self::$known[$sql] ?? self::judge($sql);
     }
 
-    /** Whether it begins or ends a transaction. */
+    /** Whether the statement begins or ends a transaction. */
     public static function isTransactional(string $sql): bool
     {
         return \preg_match(self::TRANSACTION, $sql) === 1;
     }
 
-    /** Whether it asks for something that the session remembers of earlier statements, which may be another loan's. */
+    /**
+     * Whether the statement asks for something that the session remembers of earlier statements,
+     * which may be another loan's.
+     */
     public static function recalls(string $sql): bool
     {
         return \preg_match('/\b(?:last_insert_id|found_rows|row_count|lastval|currval)\b|\bshow\s+(?:count|warnings|errors)\b|@@(?:identity|last_insert_id|warning_count|error_count)/i', $sql) === 1;
@@ -114,7 +118,7 @@ final class Sql
         return $changes;
     }
 
-    /** Whether a function may be called of which it is not known that it changes nothing. */
+    /** Whether the statement may call a function that is not known to change nothing. */
     private static function callsUnknown(string $sql): bool
     {
         self::$harmless ??= \array_fill_keys(\explode(' ', \trim(self::KNOWN)), true);

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * What can be seen of the state of an SQLite connection. It has no reset: where this is not as it was, the connection is closed.
+ * The visible state of an SQLite connection. There is no reset: if this state has changed, the connection is closed.
  *
  * @internal
  */
@@ -21,7 +21,7 @@ final class SqliteSession
         foreach (self::PRAGMAS as $name) {
             $columns[] = "(SELECT * FROM pragma_$name)";
         }
-        // Those of the pool belong to a loan.
+        // With PDO's own class, because a statement of the pool's class belongs to a loan.
         $statement = $pdo->prepare('SELECT ' . \implode(', ', $columns), [\PDO::ATTR_STATEMENT_CLASS => [\PDOStatement::class]]);
         if ($statement === false || !$statement->execute()) {
             throw PdoDriver::silentError($pdo->errorInfo());

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * What a connection of a pool is doing.
+ * The state of a pool's connection.
  *
  * @internal
  */
@@ -14,12 +14,12 @@ enum State: string
     /** Ready to be lent. */
     case Idle = 'idle';
 
-    /** The pool itself has it: to check, reset, keep alive or hand it on. */
+    /** Taken by the pool itself: to check, reset, keep alive or hand on. */
     case Reserved = 'reserved';
 
-    /** A borrower has it. */
+    /** Lent to a borrower. */
     case Lent = 'lent';
 
-    /** No longer of the pool. */
+    /** No longer part of the pool. */
     case Removed = 'removed';
 }

@@ -9,24 +9,29 @@ if (!\class_exists(\PDOStatement::class, false)) {
 }
 
 /**
- * A statement of `Hearth\Pool\Pdo`: a real `PDOStatement` that refuses to touch its connection when that went back to the pool.
+ * A statement of `Hearth\Pool\Pdo`: a real `PDOStatement` that refuses to use its connection after
+ * that went back to the pool.
  *
- * A statement class of an app (`PDO::ATTR_STATEMENT_CLASS`) extends this one; a connection with statements of any other is closed after its loan.
+ * A statement class of an app (`PDO::ATTR_STATEMENT_CLASS`) must extend this class; a connection with statements of another
+ * class is closed after its loan.
  */
 class Statement extends \PDOStatement
 {
-    /** The loan in which it was made; null until `adopt()`, which is before other code sees it. */
+    /**
+     * The connection of the loan in which it was made; null until `adopt()`, which runs before other
+     * code sees the statement.
+     */
     private ?Entry $entry = null;
 
     private int $lease = 0;
 
-    /** Whose it is: it keeps that alive, as a statement of PDO keeps its connection. */
+    /** The `Pdo` that it belongs to and keeps alive, as a statement of PDO keeps its connection. */
     private ?Pdo $pdo = null;
 
-    /** Set if its end must be awaited before the connection may be lent again. */
+    /** Set if the connection must not be lent again before this statement is freed. */
     private ?OpenStatement $open = null;
 
-    /** @internal called for each statement that PDO has made; a constructor would cost more, and be called for those that fail too */
+    /** @internal called for each statement that PDO makes; a constructor would cost more, and also run for failed ones */
     final public function adopt(Pdo $pdo, Entry $entry): void
     {
         $this->pdo = $pdo;
@@ -37,7 +42,7 @@ class Statement extends \PDOStatement
         }
     }
 
-    /** @return array{queryString: string} as that of a PDOStatement */
+    /** @return array{queryString: string} the same as for a PDOStatement */
     public function __debugInfo(): array
     {
         return ['queryString' => $this->queryString];
@@ -60,7 +65,7 @@ class Statement extends \PDOStatement
     /** @throws \PDOException */
     public function execute(?array $params = null): bool
     {
-        // On one that broke, libpq may take the answer to an earlier question for the answer to this one.
+        // On a broken connection, libpq may take the answer to an earlier query for the answer to this one.
         if ($this->entry->lease !== $this->lease || $this->entry->doomed === 'broken') {
             $this->refuse();
         }

@@ -9,7 +9,7 @@ use Hearth\Internal\Histogram;
 use function Hearth\Internal\monotonic;
 
 /**
- * What has happened in a pool, and how things are now.
+ * Counts of what has happened in a pool, and its current state.
  *
  * @internal
  */
@@ -66,7 +66,7 @@ final class Statistics
         return $this->store->waiters->count();
     }
 
-    /** Seconds that the first in the queue has waited. */
+    /** Returns the seconds that the first in the queue has waited. */
     public function oldestWait(): float
     {
         $since = $this->store->waiters->oldest();

@@ -11,40 +11,40 @@ use function Hearth\Internal\monotonic;
 /**
  * The connections of a pool, and the borrowers that wait for one.
  *
- * A connection is in `entries` from its making to its removal, and in `idle` exactly while any task may take it. While one is idle,
- * no task waits, unless the pool is paused, or those idle are to be asked first whether they work.
+ * A connection is in `entries` from its making to its removal, and in `idle` exactly while any task may take it. While a
+ * connection is idle, no task waits, unless the pool is paused, or the idle connections must be checked first.
  *
  * @internal
  */
 final class Store
 {
-    /** How long the database may be at work on a cancelled query before the connection counts as closed; seconds. */
+    /** Seconds that the database may work on a cancelled query before the connection counts as closed. */
     private const DRAIN_TIMEOUT = 30.0;
 
     /** @var array<int, Entry> by the id of the connection object */
     public array $entries = [];
 
-    /** @var list<Entry> the one used last at the end */
+    /** @var list<Entry> the connection used last is at the end */
     public array $idle = [];
 
     public readonly WaitQueue $waiters;
 
-    /** What all workers together may have, null = any number. */
+    /** The limit for all workers together, null = no limit. */
     public ?Budget $budget = null;
 
-    /** Connections being made. */
+    /** Number of connections being made. */
     public int $connecting = 0;
 
-    /** Connections that are being asked whether they work, and will say so in a moment. */
+    /** Number of connections that are being checked, and will answer in a moment. */
     public int $asked = 0;
 
-    /** Waiters are served, and idle connections lent. */
+    /** Whether waiters are served, and idle connections lent. */
     public bool $open = true;
 
-    /** No connection may join or stay. */
+    /** Whether the pool is closed: no connection may join or stay. */
     public bool $closed = false;
 
-    /** @var array<int, \Closure(): bool> of each that is not of the pool any more, but still open: whether it is */
+    /** @var array<int, \Closure(): bool> for each removed connection that is still open: whether it still is */
     private array $lingering = [];
 
     public function __construct()
@@ -52,7 +52,10 @@ final class Store
         $this->waiters = new WaitQueue();
     }
 
-    /** All that count against the size: connections, those being made, and those that are open after their removal. */
+    /**
+     * Returns the number that counts against the size: connections, those being made, and those still
+     * open after their removal.
+     */
     public function total(): int
     {
         return \count($this->entries) + $this->connecting + ($this->lingering === [] ? 0 : \count($this->lingering));
@@ -70,7 +73,7 @@ final class Store
         $this->entries[\spl_object_id($entry->connection)] = $entry;
     }
 
-    /** Gives a connection that is reserved, and ready, to the first that waits, or puts it among the idle ones. */
+    /** Gives a reserved connection that is ready to the first borrower that waits, or makes it idle. */
     public function release(Entry $entry): void
     {
         if ($this->open && $this->waiters->serve($entry) !== 0) {
@@ -79,7 +82,7 @@ final class Store
         $this->addIdle($entry);
     }
 
-    /** No task waits for it, or the pool is paused. */
+    /** Makes a connection idle; no task waits for one, or the pool is paused. */
     public function addIdle(Entry $entry): void
     {
         $entry->state = State::Idle;
@@ -99,7 +102,7 @@ final class Store
         }
     }
 
-    /** Takes the idle connection that is lent next, for the pool itself. There must be one. */
+    /** Reserves the idle connection that is lent next. There must be one. */
     public function takeIdle(string $order): Entry
     {
         $entry = $order === 'lifo' ? \array_pop($this->idle) : \array_shift($this->idle);
@@ -108,7 +111,7 @@ final class Store
         return $entry;
     }
 
-    /** Takes an idle connection for the pool itself; false if it is not idle. */
+    /** Reserves an idle connection; false if it is not idle. */
     public function reserve(Entry $entry): bool
     {
         if ($entry->state !== State::Idle) {
@@ -128,8 +131,8 @@ final class Store
     /**
      * Takes a connection out of the pool and closes it.
      *
-     * It may stay open beyond that, and is counted so long: while code holds it, where it can be closed only by being dropped;
-     * and where all workers share a bound, while the database is at work on a query that was cancelled.
+     * It may stay open afterwards, and still counts until it is closed: while code holds it, if it can only be closed by
+     * being dropped; and with a limit for all workers, while the database works on a query that was cancelled.
      */
     public function remove(Entry $entry, Driver $driver): void
     {
@@ -138,7 +141,7 @@ final class Store
         unset($this->entries[\spl_object_id($connection)]);
         $entry->state = State::Removed;
         $entry->connection = null;
-        // They go with the connection's closing behind them: nothing is asked of the server then.
+        // Freed after the connection was closed: then nothing is sent to the server.
         $kept = $entry->kept;
         $entry->kept = [];
         ++$entry->lease;
@@ -175,7 +178,7 @@ final class Store
         }
     }
 
-    /** @return int how many that lingered have been closed since */
+    /** @return int number of lingering connections that have been closed since */
     public function sweep(): int
     {
         $before = \count($this->lingering);
@@ -194,17 +197,17 @@ final class Store
         return \count($this->lingering);
     }
 
-    /** Lets all borrowers that wait fail. */
+    /** Fails all borrowers that wait. */
     public function failWaiters(\Throwable $error): void
     {
         while ($this->waiters->serve($error) !== 0);
     }
 
-    /** After a fork the connections are the parent's: they are kept, so that nothing is sent on them, and never used. */
+    /** After a fork, the connections are the parent's: they are kept, so that nothing is sent on them, and never used. */
     public function leaveToParent(): void
     {
         foreach ($this->entries as $entry) {
-            // What was made on it, a statement at boot say, is the parent's too.
+            // Statements made on it, for example at boot, are the parent's too.
             ++$entry->lease;
         }
         static $parents = [];

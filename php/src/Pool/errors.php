@@ -4,24 +4,24 @@ declare(strict_types=1);
 
 namespace Hearth\Pool;
 
-// Code that talks to a database catches \PDOException; where PDO is loaded, the pool's exceptions are such.
+// Code that uses a database catches \PDOException; if PDO is loaded, the pool's exceptions extend it.
 if (\class_exists(\PDOException::class, false)) {
-    /** What goes wrong between a borrower and a pool. */
+    /** The base class of exceptions of a pool. */
     abstract class PoolException extends \PDOException
     {
     }
 } else {
-    /** What goes wrong between a borrower and a pool. */
+    /** The base class of exceptions of a pool. */
     abstract class PoolException extends \RuntimeException
     {
     }
 }
 
 /**
- * No connection came free, or could be made, in time.
+ * Thrown when no connection became free, or could be made, in time.
  *
- * The message says how many there are and why none could be made; the last failure to connect is the previous exception, and its
- * SQLSTATE is the code.
+ * The message has the number of connections and why none could be made; the last failure to connect is the previous
+ * exception, and its SQLSTATE is the code.
  */
 final class BorrowTimeout extends PoolException
 {
@@ -49,12 +49,15 @@ final class BorrowTimeout extends PoolException
     }
 }
 
-/** The pool was closed. */
+/** Thrown when the pool was closed. */
 final class PoolClosed extends PoolException
 {
 }
 
-/** A connection was given back that the current task has not borrowed: a second time, by another task, or to another pool. */
+/**
+ * Thrown when a connection is given back that the current task has not borrowed: a second time, by another
+ * task, or to another pool.
+ */
 final class NotBorrowed extends \LogicException
 {
 }

@@ -9,14 +9,15 @@ use Hearth\Internal\Entry;
 use Symfony\Component\Runtime\RunnerInterface;
 use Symfony\Component\Runtime\SymfonyRuntime;
 
-// Its parent is the app's, and a command-line script is not served.
+// The parent class is the app's, and a command-line script is not served.
 if (\PHP_SAPI === 'cli' || !\class_exists(SymfonyRuntime::class)) {
     return;
 }
 
 /**
- * Symfony Runtime: an unchanged `public/index.php` ends in `exit($runtime->getRunner($app)->run())`. This runtime, the
- * default in a server, hands the app over instead of running it once; `APP_RUNTIME` chooses another, as everywhere.
+ * A runtime for Symfony Runtime: an unchanged `public/index.php` ends in `exit($runtime->getRunner($app)->run())`.
+ * This runtime, the default in a server, hands the app to the server instead of running it once; `APP_RUNTIME`
+ * selects another, as everywhere.
  *
  * @internal
  */

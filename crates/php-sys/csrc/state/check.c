@@ -1,7 +1,4 @@
-/*
- * Snapshots of the writable memory of libphp and the extensions, and of the process's settings, and
- * their comparison with now.
- */
+/* Snapshots of the writable memory of libphp and the extensions, and of the process's settings; compares them with now. */
 #include "compat.h"
 #include "state/check.h"
 
@@ -43,10 +40,7 @@ static uintptr_t heap_start(void)
 	return start;
 }
 
-/*
- * Returns the readable bytes of a block of malloc(), if `pointer` is one: its size stands before it, and
- * the next block follows it.
- */
+/* Returns the readable bytes of a block of malloc(), if `pointer` is one: its size is before it, the next block behind it. */
 static size_t readable_of_process(uintptr_t pointer)
 {
 	uintptr_t start = heap_start(), end = (uintptr_t) sbrk(0);
@@ -285,10 +279,7 @@ static void name_variable(finding *now, uintptr_t address)
 	}
 }
 
-/*
- * Whether the word belongs to the current finding. A table without a name is one variable; in others only
- * adjacent words are joined.
- */
+/* Whether the word belongs to the current finding: any word of an unnamed table, in others only an adjacent word. */
 static bool belongs(const finding *now, uintptr_t address, bool accepted)
 {
 	return now->words && address < now->end && accepted == now->accepted && row_at(address) == now->row

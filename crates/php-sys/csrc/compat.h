@@ -77,9 +77,7 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_FIBER_INIT(context, kind, function, size) zend_fiber_init_context(context, kind, function, size)
 #endif
 
-/*
- * The guard of an object's properties; from 8.4 on it also has the marks against recursion of an object with such methods.
- */
+/* The guard of an object's properties; from 8.4 on it also has the object's marks against recursion. */
 #if defined(ZEND_GUARD_PROPERTY_MASK)
 # define HEARTH_GUARD_P(place) Z_GUARD_P(place)
 # define HEARTH_GUARD_PROPERTY_MASK ZEND_GUARD_PROPERTY_MASK

@@ -55,10 +55,7 @@ hearth_str hearth_boot_error(void);
 hearth_str hearth_last_thrown(void);
 void hearth_seal(void);
 void hearth_after_fork(void);
-/*
- * Ignores SIGTERM, SIGINT, SIGHUP and SIGUSR1, which are the supervisor's: this process leaves when
- * the supervisor tells it to.
- */
+/* Ignores SIGTERM, SIGINT, SIGHUP and SIGUSR1, which are the supervisor's: this process leaves when told to. */
 void hearth_pass_over_signals(void);
 uint64_t hearth_post_max_size(void);
 /* Whether opcache checks that a script has not changed since it was compiled. */
@@ -67,9 +64,7 @@ bool hearth_validates_timestamps(void);
 hearth_str hearth_handler_kind(void);
 bool hearth_has_extension(hearth_str name);
 bool hearth_has_setting(hearth_str name);
-/*
- * True: several requests will be in flight, so calls are refused that would make them share, such as persistent connections.
- */
+/* True: several requests will be in flight, so what they cannot share is refused, such as persistent connections. */
 void hearth_refuse_persistent(bool refuse);
 
 /* ---- command line ---- */
@@ -159,10 +154,7 @@ typedef struct {
 	const hearth_header *headers;
 	size_t header_count;
 	bool more;                 /* the task goes on after this response (defer, shutdown functions) */
-	/*
-	 * A classic script: a field `Status: 404 Gone` is the status, and `status_line` the argument of
-	 * header("HTTP/1.1 404 Gone").
-	 */
+	/* A classic script: a field `Status: 404 Gone` is the status; `status_line` is that of header("HTTP/1.1 404 Gone"). */
 	bool cgi;
 	hearth_str status_line;
 } hearth_response;
@@ -177,9 +169,7 @@ bool hearth_on_header(void *request, hearth_str name, hearth_str *out);
 size_t hearth_on_headers(void *request, hearth_header *out, size_t capacity);
 hearth_client hearth_on_client(void *request);
 void hearth_on_request_id(void *request, char buffer[16]);
-/*
- * Returns the bytes read, 0 at the end of the body, -1 when the client is gone, -2 when the body exceeds the limit. Waits.
- */
+/* Returns the bytes read, 0 at the end of the body, -1 if the client is gone, -2 if the body exceeds the limit. Waits. */
 ptrdiff_t hearth_on_body_read(void *request, char *buffer, size_t length);
 /* Why the last hearth_on_body_read() returned -1; empty if the task was ended in its wait. */
 hearth_str hearth_on_body_error(void *request);
@@ -190,9 +180,7 @@ void hearth_on_respond(void *request, const hearth_response *response);
 void hearth_on_finish(void *request, hearth_str piece);
 /* Ends a streamed body before it is complete, visibly for the client. Never waits. */
 void hearth_on_break_off(void *request);
-/*
- * Sends one piece of a streamed body; false when the client is gone. Waits while the client is slow, where that is possible.
- */
+/* Sends one piece of a streamed body; false if the client is gone. Waits for a slow client, where that is possible. */
 bool hearth_on_write(void *request, hearth_str piece);
 void hearth_on_request_retain(void *request);
 void hearth_on_request_release(void *request);
@@ -213,9 +201,7 @@ void hearth_on_task_log(void *owner, hearth_log_level level, hearth_str message)
 void *hearth_on_task_new(void *parent_owner, hearth_task *task, bool child);
 /* Runs it up to its first wait, now, on top of the calling task. */
 void hearth_on_task_start(void *owner);
-/*
- * Waits until the task of `owner` has ended; seconds < 0: no limit. 0 ended, 1 timed out, 2 the calling task was cancelled.
- */
+/* Waits until the task of `owner` has ended; seconds < 0: no limit. 0 ended, 1 timed out, 2 the caller was cancelled. */
 int hearth_on_await(void *owner, double seconds);
 void hearth_on_cancel(void *owner);
 void hearth_on_owner_release(void *owner);

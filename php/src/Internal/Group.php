@@ -174,10 +174,7 @@ final class Group
         return $woken;
     }
 
-    /**
-     * Takes the results of children that called exit() or were ended by a fatal error, and so did not
-     * reach the end of `run()`.
-     */
+    /** Takes the results of children that ended by exit() or a fatal error, and so not at the end of `run()`. */
     private function settle(): void
     {
         foreach ($this->running as $key => $task) {

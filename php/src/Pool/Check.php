@@ -35,9 +35,7 @@ final class Check
     ) {
     }
 
-    /**
-     * Whether a reserved connection may be lent: true; null = it must be checked first; false = it was closed.
-     */
+    /** Whether a reserved connection may be lent: true; null = it must be checked first; false = it was closed. */
     public function known(Entry $entry, float $now): ?bool
     {
         $proven = \max($entry->usedAt, $entry->provenAt);

@@ -52,10 +52,7 @@ final class Connector
     ) {
     }
 
-    /**
-     * Starts to make what is needed for the waiting borrowers, for $more that are about to wait, and for the
-     * minimum. Returns at once.
-     */
+    /** Starts to make what the waiting borrowers, $more that are about to wait, and the minimum need. Returns at once. */
     public function ensure(int $more = 0): void
     {
         while ($this->store->connecting < $this->wanted($more)) {

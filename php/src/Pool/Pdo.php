@@ -244,10 +244,7 @@ final class Pdo extends \PDO
         return $this->settling($this->entry(), 'commit');
     }
 
-    /**
-     * On a broken connection this throws as PDO does; but then the task knows, and its next statement
-     * gets another connection.
-     */
+    /** On a broken connection this throws, as PDO does; then the task knows, and its next statement gets another one. */
     public function rollBack(): bool
     {
         try {

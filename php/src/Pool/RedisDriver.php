@@ -16,10 +16,7 @@ final class RedisDriver implements Driver
         'OPT_COMPRESSION_LEVEL', 'OPT_NULL_MULTIBULK_AS_NULL', 'OPT_MAX_RETRIES', 'OPT_BACKOFF_ALGORITHM', 'OPT_BACKOFF_BASE', 'OPT_BACKOFF_CAP',
         'OPT_PACK_IGNORE_NUMBERS'];
 
-    /**
-     * Commands that end what earlier commands may have begun; each may fail, if there is nothing to end or the
-     * server does not know it.
-     */
+    /** Commands that end what may have begun; each may fail, if there is nothing to end or the server does not know it. */
     private const ENDING = [['DISCARD'], ['UNWATCH'], ['UNSUBSCRIBE'], ['PUNSUBSCRIBE'], ['CLIENT', 'REPLY', 'ON'], ['CLIENT', 'TRACKING', 'OFF'],
         ['CLIENT', 'NO-EVICT', 'off'], ['READWRITE']];
 

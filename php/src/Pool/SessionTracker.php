@@ -62,10 +62,7 @@ final class SessionTracker
         $this->mindStatementClass($entry, $class[0] ?? \PDOStatement::class);
     }
 
-    /**
-     * A statement of another class does not know its loan, and could run in another task's: then the
-     * connection is lent only once.
-     */
+    /** A statement of another class does not know its loan, and could run in another task's: then it is lent only once. */
     public function mindStatementClass(Entry $entry, string $class): void
     {
         if ($class !== \PDOStatement::class && !\is_a($class, Statement::class, true)) {
@@ -73,10 +70,7 @@ final class SessionTracker
         }
     }
 
-    /**
-     * Returns the value to restore; null for an attribute that cannot be read: then the connection is
-     * replaced after this loan.
-     */
+    /** Returns the value to restore; null if it cannot be read: then the connection is replaced after this loan. */
     public static function attributeOf(\PDO $pdo, int $attribute): mixed
     {
         try {

@@ -91,10 +91,7 @@ final class Sql
         return \preg_match(self::TRANSACTION, $sql) === 1;
     }
 
-    /**
-     * Whether the statement asks for something that the session remembers of earlier statements,
-     * which may be another loan's.
-     */
+    /** Whether the statement asks for something that the session remembers of earlier statements, maybe of another loan. */
     public static function recalls(string $sql): bool
     {
         return \preg_match('/\b(?:last_insert_id|found_rows|row_count|lastval|currval)\b|\bshow\s+(?:count|warnings|errors)\b|@@(?:identity|last_insert_id|warning_count|error_count)/i', $sql) === 1;

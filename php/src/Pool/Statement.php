@@ -17,10 +17,7 @@ if (!\class_exists(\PDOStatement::class, false)) {
  */
 class Statement extends \PDOStatement
 {
-    /**
-     * The connection of the loan in which it was made; null until `adopt()`, which runs before other
-     * code sees the statement.
-     */
+    /** The connection of its loan; null until `adopt()`, which runs before other code sees the statement. */
     private ?Entry $entry = null;
 
     private int $lease = 0;

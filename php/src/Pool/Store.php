@@ -52,10 +52,7 @@ final class Store
         $this->waiters = new WaitQueue();
     }
 
-    /**
-     * Returns the number that counts against the size: connections, those being made, and those still
-     * open after their removal.
-     */
+    /** Returns the number that counts against the size: connections, those being made, and removed ones still open. */
     public function total(): int
     {
         return \count($this->entries) + $this->connecting + ($this->lingering === [] ? 0 : \count($this->lingering));

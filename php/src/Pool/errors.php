@@ -54,10 +54,7 @@ final class PoolClosed extends PoolException
 {
 }
 
-/**
- * Thrown when a connection is given back that the current task has not borrowed: a second time, by another
- * task, or to another pool.
- */
+/** Thrown when the current task gives back a connection that it has not borrowed, or not from this pool, or not any more. */
 final class NotBorrowed extends \LogicException
 {
 }

@@ -11,10 +11,7 @@ bool hearth_apcu_refuses(zval *value)
 	return true;
 }
 
-/*
- * Returns false where the cache throws a ValueError, as APCu does for a value that is too large; an
- * exception of serializing stays.
- */
+/* Returns false where the cache throws a ValueError, as APCu does for a too large value; other exceptions stay. */
 static bool store(zend_string *name, zval *value, const hearth_cache_terms *terms, int condition)
 {
 	zend_string *key;

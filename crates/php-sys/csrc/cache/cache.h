@@ -65,10 +65,7 @@ hearth_cache_object *hearth_cache_object_of(zend_object *object);
 bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out);
 /* False if there is no value: `out` is unchanged, and an exception may be pending. */
 bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale);
-/*
- * The same for several keys: `out` has the values, and UNDEF for those without. False: an exception is
- * pending, `out` is all UNDEF.
- */
+/* The same for several keys; UNDEF for those without a value. False: an exception is pending, and `out` is all UNDEF. */
 bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
 /* The same, but values with objects stay bytes: to see which values there are. */
 bool hearth_cache_look_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);

@@ -63,9 +63,7 @@ static void put_array(encoder *to, HashTable *array, int depth)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/*
- * Whether the reference was met before. A reference that only something outside the value shares is stored as a plain value.
- */
+/* Whether the reference was met before. One that is shared only with something outside counts as a plain value. */
 static bool is_met_again(encoder *to, zend_reference *reference)
 {
 	if (GC_REFCOUNT(reference) == 1) {

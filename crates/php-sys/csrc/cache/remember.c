@@ -210,10 +210,7 @@ static bool wait_for_turn(computation *of, zval *out)
 	}
 }
 
-/*
- * The caller's arguments. A `computation` takes 3 kB of the stack; a valid copy needs none, so it is
- * made only after that check.
- */
+/* The caller's arguments. A `computation` takes 3 kB of the stack; a caller with a valid copy does not need it. */
 typedef struct {
 	const hearth_cache_object *self;
 	zend_string *name, *argument;

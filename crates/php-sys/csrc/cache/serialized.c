@@ -13,10 +13,7 @@ hearth_reading hearth_reading_now;
 static zend_object *(*create_incomplete_before)(zend_class_entry *ce);
 static void (*others_hook)(zend_object *exception);
 
-/*
- * Whether the engine or an extension makes the object for this read: what the app's own code unserializes
- * meanwhile does not count.
- */
+/* Whether the engine or an extension makes the object for this read, and not the app's own code meanwhile. */
 static bool is_made_by(const zend_execute_data *reader)
 {
 	const zend_execute_data *frame = EG(current_execute_data);
@@ -108,9 +105,7 @@ static zend_function *igbinary(const char *name)
 	return function && function->type == ZEND_INTERNAL_FUNCTION ? function : NULL;
 }
 
-/*
- * Serializes with igbinary where it is installed: shorter, and faster to read. False: it is not, or an exception is pending.
- */
+/* Serializes with igbinary where it is installed: shorter, faster to read. False: it is not, or an exception is pending. */
 bool hearth_cache_igbinary(zval *value, smart_str *out)
 {
 	zend_function *function = igbinary("igbinary_serialize");

@@ -121,10 +121,7 @@ hearth_str hearth_last_thrown(void)
 	return (hearth_str){last_thrown, strlen(last_thrown)};
 }
 
-/*
- * Runs on the entry script's own stack and keeps what the script returned; a FrankenPHP loop comes back
- * here when its script ends.
- */
+/* Runs on the entry script's own stack and keeps its result; a FrankenPHP loop comes back here when its script ends. */
 static void run_entry_script(void)
 {
 	volatile hearth_outcome outcome = HEARTH_OK;

@@ -114,10 +114,7 @@ static zend_op_array *compile_optimized(zend_string *code, const char *name)
 	return main;
 }
 
-/*
- * The library is UTF-8 and PHP, whatever the encoding of the app's files and whichever function of the
- * app caused the compilation.
- */
+/* The library is UTF-8 and PHP, whatever the encoding of the app's files and whichever code caused the compilation. */
 static zend_op_array *compile(zend_string *code, const char *name)
 {
 	uint32_t options = CG(compiler_options);
@@ -159,10 +156,7 @@ static bool *loaded;
 /* The number of the file that declares a class, by the class's name in lower case. */
 static HashTable places;
 
-/*
- * Runs the file's main code, which declares the classes that the compiler could not: those with a
- * parent. It has no variables.
- */
+/* Runs the file's main code, which declares the classes with a parent; the others are declared already. It has no variables. */
 static void run(zend_op_array *main)
 {
 	zend_execute_data *frame = zend_vm_stack_push_call_frame(ZEND_CALL_TOP_CODE | ZEND_CALL_HAS_SYMBOL_TABLE,
@@ -181,9 +175,7 @@ static void run(zend_op_array *main)
 	zend_vm_stack_free_call_frame(frame);
 	zend_hash_destroy(&variables);
 	zval_ptr_dtor(&unused);
-	/*
-	 * Running out of memory throws `exit()` where it is noticed, which may be here: the code that named the class must end.
-	 */
+	/* Running out of memory throws `exit()` where it is noticed, maybe here: the code that named the class must end. */
 	hearth_exception_pass_on();
 }
 
@@ -278,10 +270,7 @@ zend_class_entry *hearth_prelude_autoload(zend_string *lower)
 	return zend_hash_find_ptr(EG(class_table), lower);
 }
 
-/*
- * Returns a class of the library by its name, for our own use, and loads it if need be. NULL where
- * the engine cannot load one.
- */
+/* Returns a class of the library by its name, loaded if need be. NULL where the engine cannot load one now. */
 zend_class_entry *hearth_prelude_class(const char *name)
 {
 	zend_string *string = zend_string_init(name, strlen(name), 0);

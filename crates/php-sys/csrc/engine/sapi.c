@@ -68,9 +68,7 @@ static void own_time_limit(void)
 	EG(timeout_seconds) = 0;
 }
 
-/*
- * Called at an interrupt, when the script has used up its CPU time. The engine reports it as usual, at the next interrupt.
- */
+/* Called at an interrupt when the script has used up its CPU time. The engine reports it at the next interrupt. */
 void hearth_time_out(int64_t limit)
 {
 	EG(timeout_seconds) = limit;

@@ -6,16 +6,12 @@
 
 typedef struct hearth_watch hearth_watch;
 
-/*
- * A call that hands out a shared connection, and whether it is refused or replaced: a row of the table in task/persistent.c.
- */
+/* A call that hands out a shared connection, and what is done instead: a row of the table in task/persistent.c. */
 typedef struct {
 	const char *class_name, *function;         /* lower case; the class is NULL for a function */
 	bool (*shares)(zend_execute_data *call);   /* whether this call hands out what other requests may have too; NULL: always */
 	const char *what;                          /* the subject of the error message */
-	/*
-	 * Called first: true if it made the call itself or refused it. NULL: the call is refused while requests share a process.
-	 */
+	/* Called first: true if it made or refused the call. NULL: the call is refused while requests share a process. */
 	bool (*instead)(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
 } hearth_sharing;
 

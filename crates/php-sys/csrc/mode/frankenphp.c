@@ -57,10 +57,7 @@ hearth_task *hearth_loop_request(hearth_request_state *state, void *owner)
 	return hearth_loop && !hearth_loop_ended && !hearth_loop->request && !stopping ? arm(state, owner) : NULL;
 }
 
-/*
- * Returns a task in which frankenphp_handle_request() returns false and the script runs its last
- * lines; NULL if there is none.
- */
+/* Returns a task in which frankenphp_handle_request() returns false, for the script's last lines; NULL if there is none. */
 hearth_task *hearth_loop_stop(void *owner)
 {
 	if (!hearth_loop || hearth_loop_ended || hearth_loop->request) {

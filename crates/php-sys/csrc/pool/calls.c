@@ -107,10 +107,7 @@ static void refuse(const zend_execute_data *call, const pooled *known)
 	zend_string_release(name);
 }
 
-/*
- * Returns the record of a connection; NULL if it belongs to no pool. mysqli may have reused the
- * address for another connection.
- */
+/* Returns the record of a connection; NULL if it is of no pool. mysqli may have reused the address for another one. */
 static const pooled *find(const void *what)
 {
 	const pooled *known = zend_hash_index_find_ptr(&connections, key_of(what));

@@ -153,10 +153,7 @@ ZEND_FUNCTION(Hearth_Internal_mysqlThread)
 
 enum { PG_TRANSACTION_ACTIVE = 1 };
 
-/*
- * Returns libpq's connection: the first field of pdo_pgsql's own data (8.2 to 8.4) and of a
- * PgSql\Connection; NULL for others.
- */
+/* Returns libpq's connection: the first field of pdo_pgsql's data (8.2 to 8.4) and of a PgSql\Connection; else NULL. */
 static const void *libpq_of(zval *object)
 {
 	const pdo_dbh_t *dbh = pdo_of(object);

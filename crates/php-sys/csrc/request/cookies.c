@@ -3,10 +3,7 @@
 
 static unsigned int (*input_filter)(int, const char *, char **, size_t, size_t *);
 
-/*
- * Values that a task parses for itself go through the default filter, as for parse_str(), and are not
- * kept for filter_input().
- */
+/* Values that a task parses for itself pass the default filter, as for parse_str(), and filter_input() does not see them. */
 static unsigned int on_input(int arg, const char *name, char **value, size_t length, size_t *new_length)
 {
 	bool own = hearth_current && hearth_current->parses_for_itself;

@@ -41,9 +41,7 @@ static int on_fetch(zend_execute_data *frame)
 	return ZEND_USER_OPCODE_DISPATCH;
 }
 
-/*
- * Code that catches an exception of a read of the body may read again: the engine would take that failed read for the end.
- */
+/* Code that catches the exception of a failed read may read again: the engine would take that read for the end. */
 static int on_caught(zend_execute_data *frame)
 {
 	(void) frame;

@@ -73,10 +73,7 @@ static void end_stream(hearth_request_state *state)
 	}
 }
 
-/*
- * Answers when a FrankenPHP loop's callback has ended: sends what it echoed, or the error that it threw,
- * before the script goes on.
- */
+/* Answers when a FrankenPHP loop's callback has ended: sends its output or its error before the script goes on. */
 void hearth_request_answer(hearth_request_state *state)
 {
 	zval nothing;

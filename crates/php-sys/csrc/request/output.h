@@ -19,10 +19,7 @@ hearth_str hearth_output_kept(const hearth_output *output);
 void hearth_output_send(hearth_output *output, void *request);
 /* Returns the status that header() or http_response_code() has set. */
 int hearth_output_status(void);
-/*
- * Sends the response with the fields that header() has set and those of `own` (name => values; or
- * NULL), which take precedence.
- */
+/* Sends the response with the fields of header() and those of `own` (name => values; or NULL), which take precedence. */
 void hearth_output_head(void *request, hearth_response *response, zend_array *own);
 
 #endif

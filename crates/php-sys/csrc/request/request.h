@@ -19,10 +19,7 @@ void hearth_request_run(hearth_task *task);
 void hearth_request_answer(hearth_request_state *state);
 /* The same after a fatal error. */
 void hearth_request_answer_broken(hearth_request_state *state);
-/*
- * request/error_page.c: for a developer. hearth_fatal_page returns NULL where errors are not shown, or
- * the app has its own page.
- */
+/* request/error_page.c: for a developer. The second returns NULL where errors are not shown, or the app has its own page. */
 zend_string *hearth_exception_page(hearth_request_state *state, zend_object *exception);
 zend_string *hearth_fatal_page(hearth_request_state *state);
 bool hearth_request_finish(hearth_request_state *state);

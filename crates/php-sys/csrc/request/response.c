@@ -217,9 +217,7 @@ static zend_string *exception_page(hearth_request_state *state)
 	return page;
 }
 
-/*
- * Passes an uncaught exception to the user's exception handler if there is one, else to the log, and to the client as a 500.
- */
+/* Passes an uncaught exception to the user's exception handler; without one to the log, and as a 500 to the client. */
 void hearth_respond_exception(hearth_request_state *state)
 {
 	zend_string *page;

@@ -4,9 +4,7 @@
 #include "request/request.h"
 #include "task/entry.h"
 
-/*
- * $_SERVER as it was at the end of boot: the environment, and the entries that the entry script (dotenv, for example) added.
- */
+/* $_SERVER as boot left it: the environment, and what the entry script (dotenv, for example) added. */
 static zval boot_server;
 static bool sealed;
 /* The environment of the process, as $_SERVER has it. */
@@ -36,10 +34,7 @@ static bool is_of_request(const char *name, size_t length)
 	return false;
 }
 
-/*
- * Called at the start of the engine: the strings are interned for the life of the process, so that a
- * copy counts no references.
- */
+/* Called at the engine's start: strings are interned for the life of the process, so that copies count no references. */
 void hearth_server_environment_keep(void)
 {
 	environment = pemalloc(sizeof *environment, 1);
@@ -66,9 +61,7 @@ bool hearth_server_is_environment(const char *name, size_t length, zval *value)
 	return known && Z_TYPE_P(value) == IS_STRING && Z_STR_P(value) == Z_STR_P(known);
 }
 
-/*
- * Sets a variable through the input filter, as in every other SAPI: filter_input(INPUT_SERVER) knows what passed the filter.
- */
+/* Sets a variable through the input filter, as in every other SAPI, so that filter_input(INPUT_SERVER) knows it. */
 static void set_variable(zval *server, const char *name, const char *value, size_t len)
 {
 	char *text = (char *) value;

@@ -241,10 +241,7 @@ static uintptr_t end_of_segment(const hearth_prelude *library, uintptr_t address
 	return 0;
 }
 
-/*
- * Returns the function that contains a place in the code; behind an exported function, whose end is
- * known, there may be others.
- */
+/* Returns the function at a place in the code; behind an exported function, whose end is known, there may be others. */
 static const char *function_at(const hearth_prelude *library, uintptr_t place)
 {
 	const hearth_symbol *function = last_before(library->functions, library->function_count, place);

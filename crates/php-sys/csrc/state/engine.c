@@ -1,6 +1,4 @@
-/*
- * The ranges of the engine and of the extension "standard", and the functions that free them: the rows of state/engine.toml.
- */
+/* The ranges of the engine and of the extension "standard", and code that frees them: the rows of state/engine.toml. */
 #include "hearth.h"
 #include "state/hidden.h"
 #include "state/process_settings.h"

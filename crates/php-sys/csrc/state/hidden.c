@@ -11,10 +11,7 @@
 
 /* ---- assert ---- */
 
-/*
- * The setting's entry points to the extension's globals; the callback is their first member, and the
- * setting is 24 bytes behind it.
- */
+/* The setting's entry points to the extension's globals: the callback is their first member, the setting 24 bytes on. */
 zval *hearth_assert_callback(void)
 {
 	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("assert.active"));
@@ -91,10 +88,7 @@ static void **find(const void *value)
 	return wanted.found;
 }
 
-/*
- * Finds the engine's handle of the last opendir(). open_basedir is cleared meanwhile: it restricts PHP
- * code, which this is not.
- */
+/* Finds the engine's handle of the last opendir(), without open_basedir, which is meant for PHP code only. */
 static zend_resource **find_last_directory(void)
 {
 	void **found = NULL;

@@ -110,9 +110,7 @@ void hearth_ini_save(hearth_request_state *state)
 	state->ini_changes = safe_pemalloc(state->ini_change_count, sizeof(hearth_ini_change), 0, 1);
 	ZEND_HASH_FOREACH_PTR(state->modified_ini, entry) {
 		state->ini_changes[i].entry = entry;
-		/*
-		 * ini_restore(), and a value that was refused, leave the entry in the table with its old value, which may be NULL.
-		 */
+		/* ini_restore(), and a refused value, leave the entry in the table with its old value, which may be NULL. */
 		state->ini_changes[i++].value = entry->value ? zend_string_copy(entry->value) : NULL;
 		if (entry->modified && entry->value != entry->orig_value) {
 			zend_string *changed = entry->value;

@@ -224,9 +224,7 @@ static bool lies_in(const range *one, const uint64_t *word_at)
 	return at + 8 > one->live && at < one->live + one->size;
 }
 
-/*
- * Returns whether the range is left alone: globals of an unknown extension that turn out not to belong to a request stay so.
- */
+/* Whether the globals of an unknown extension have turned out to belong to no request. From then on they are left alone. */
 static bool is_left_alone(range_set *set, range *one)
 {
 	hearth_state_owner *owner = &owners[one->owner];

@@ -20,9 +20,7 @@ static void add(hearth_state_row row)
 #define HEARTH_TASK_ROW(live, type, field) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_TASK, ""});
 #define HEARTH_REQUEST_ROW(live, type, field) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_REQUEST, ""});
 
-/*
- * State that the engine itself saves when it changes stacks, that only grows, or that is compared elsewhere by its entries.
- */
+/* State that the engine itself saves when it changes stacks, that only grows, or that is compared elsewhere. */
 #define HEARTH_KEPT_FIELDS(X) \
 	X(EG(symtable_cache), "a cache") \
 	X(EG(symtable_cache_ptr), "a cache") \

@@ -17,10 +17,7 @@ static php_ps_globals idle_session;
 static hearth_request_state *free_states;
 int hearth_error_reporting;
 
-/*
- * The live pointer is cleared, because it stays until the next request is loaded: code that reads it
- * must not find freed memory.
- */
+/* The pointer stays live until the next request is loaded: code that reads it meanwhile must not find freed memory. */
 #define HEARTH_FREE(place) \
 	if (place) { \
 		efree((void *) place); \
@@ -146,10 +143,7 @@ static void free_fields(hearth_request_state *state)
 	free_last_error(&state->last_error_message, &state->last_error_file);
 }
 
-/*
- * Called when the state is not live, after hearth_request_end has released everything that could run PHP
- * code, unless it is broken.
- */
+/* Called when the state is not live; unless it is broken, hearth_request_end has released what could run PHP code. */
 void hearth_request_state_free(hearth_request_state *state)
 {
 	hearth_ini_free(state);

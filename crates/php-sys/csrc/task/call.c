@@ -1,7 +1,4 @@
-/*
- * A task that calls a function and keeps its result: async(), background(), a timer. And the
- * callbacks at the end of any task.
- */
+/* Tasks that call a function and keep its result: async(), background(), a timer. And the callbacks at any task's end. */
 #include "engine/engine.h"
 #include "pool/pool.h"
 #include "request/request.h"
@@ -37,10 +34,7 @@ static bool is_closure(const zval *callable)
 	return Z_TYPE_P(callable) == IS_OBJECT && Z_OBJCE_P(callable) == zend_ce_closure;
 }
 
-/*
- * Nearly all callables are closures, which can always be called. For any other value that cannot,
- * throws the engine's reason.
- */
+/* Nearly all callables are closures, which can always be called. Throws the engine's reason if a value cannot. */
 bool hearth_is_callable(zval *callable, uint32_t argument)
 {
 	char *error = NULL;

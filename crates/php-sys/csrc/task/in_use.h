@@ -24,9 +24,7 @@ typedef struct {
 /* The most entries for which a task keeps the memory. */
 #define HEARTH_KEPT_USES 16
 
-/*
- * Returns the mysqlnd connection of a mysqli object; NULL for other objects or without a connection: see task/connection.c.
- */
+/* Returns the mysqlnd connection of a mysqli object; NULL for others or without a connection: see task/connection.c. */
 MYSQLND_CONN_DATA *hearth_mysqli_connection(zend_object *object);
 /* Returns libpq's connection of a PgSql\Connection, else NULL. */
 const void *hearth_pgsql_connection(zend_object *object);

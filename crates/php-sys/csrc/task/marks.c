@@ -342,10 +342,7 @@ void hearth_marks_put_back(hearth_marks *marks)
 		const hearth_mark *mark = &marks->list[i];
 
 		put_back(mark);
-		/*
-		 * If other code has removed the value from its container, the function that marked it still
-		 * walks it: it stays alive.
-		 */
+		/* If other code has removed the value from its container, the function still walks it: so it stays alive. */
 		if (GC_REFCOUNT(mark->what) > 1) {
 			GC_DELREF(mark->what);
 		}

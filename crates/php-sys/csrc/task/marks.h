@@ -27,9 +27,7 @@ static inline bool hearth_is_guarded(const zend_function *function)
 		&& (function == scope->__get || function == scope->__set || function == scope->__isset || function == scope->__unset);
 }
 
-/*
- * task/marking.c: what a function marks among its arguments. WALKED: it keeps the references of the variables that it walks.
- */
+/* task/marking.c: what a function marks among its arguments. WALKED: it keeps references of the variables it walks. */
 enum { HEARTH_MARKS_ARGUMENTS = 1, HEARTH_MARKS_ELEMENTS = 2, HEARTH_MARKS_WALKED = 3 };
 void hearth_marks_learn(void);
 /* Returns one of these, or 0. */

@@ -141,10 +141,7 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 
 	ce = hearth_prelude_autoload(lower);
 	if (UNEXPECTED(EG(exception))) {
-		/*
-		 * As if the autoloader had thrown before it declared the class: an opcode that gets the class does
-		 * not check for an exception.
-		 */
+		/* As for an autoloader that declares the class and throws: an opcode that gets the class checks for no exception. */
 		ce = NULL;
 	} else if (!ce) {
 		ce = autoload(name, lower);
@@ -229,9 +226,7 @@ void hearth_refuse_wait(void)
 	}
 }
 
-/*
- * `task` began in the middle of another task, when `task->blocks` were in force; those, and the other task's sections, stay.
- */
+/* `task` began in the middle of another, when `task->blocks` were in force; those, and the other's sections, stay. */
 void hearth_no_suspend_forget(const hearth_task *task)
 {
 	hearth_blocks_reset(task->blocks);

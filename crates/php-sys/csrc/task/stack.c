@@ -183,9 +183,7 @@ void hearth_stack_rearm(const zend_fiber_context *context)
 	}
 }
 
-/*
- * Code that a fatal error runs there, such as an output callback, cannot be left: the next fault would use the same stack.
- */
+/* Code that a fatal error runs there, such as an output callback, cannot be left: the next fault would use that stack. */
 bool hearth_stack_is_for_signals(void)
 {
 	char *here = __builtin_frame_address(0), *low = signal_stack.ss_sp;

@@ -24,10 +24,7 @@ static void (*run_entry_script)(void);
 static int entry_error_reporting;
 
 static char task_kind;
-/*
- * The frame below a task's first call: an exception that reaches it stays in EG(exception), where
- * finish_call and others find it.
- */
+/* The frame below a task's first call: an exception that reaches it stays in EG(exception) for this code to find. */
 static zend_function bottom_function = { .type = ZEND_INTERNAL_FUNCTION };
 
 hearth_request_state *hearth_current_request(void)
@@ -292,10 +289,7 @@ void hearth_task_suspend(void)
 	hearth_use_ends(task);
 }
 
-/*
- * The last task of a request frees the request's state, unless one of its tasks broke: the memory of
- * that one is still there.
- */
+/* The last task of a request frees the request's state, unless one of its tasks broke: that one's memory is still there. */
 static void leave_request(hearth_task *task)
 {
 	hearth_request_state *request = task->request;
@@ -311,10 +305,7 @@ static void leave_request(hearth_task *task)
 	}
 }
 
-/*
- * After HEARTH_STEP_DONE the context goes back to the free list. A broken task's context is not
- * reused: its stack is not sound.
- */
+/* After HEARTH_STEP_DONE the context goes back to the free list; not that of a broken task, whose stack is not sound. */
 void hearth_task_free(hearth_task *task)
 {
 	if (task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC) {

@@ -156,7 +156,7 @@ static bool *loaded;
 /* The number of the file that declares a class, by the class's name in lower case. */
 static HashTable places;
 
-/* Runs the file's main code, which declares the classes with a parent; the others are declared already. It has no variables. */
+/* Runs the file's main code, which declares classes with a parent; others are declared already. It has no variables. */
 static void run(zend_op_array *main)
 {
 	zend_execute_data *frame = zend_vm_stack_push_call_frame(ZEND_CALL_TOP_CODE | ZEND_CALL_HAS_SYMBOL_TABLE,

@@ -9,7 +9,7 @@ typedef struct hearth_watch hearth_watch;
 /* A call that hands out a shared connection, and what is done instead: a row of the table in task/persistent.c. */
 typedef struct {
 	const char *class_name, *function;         /* lower case; the class is NULL for a function */
-	bool (*shares)(zend_execute_data *call);   /* whether this call hands out what other requests may have too; NULL: always */
+	bool (*shares)(zend_execute_data *call);   /* whether it hands out what other requests may have too; NULL: always */
 	const char *what;                          /* the subject of the error message */
 	/* Called first: true if it made or refused the call. NULL: the call is refused while requests share a process. */
 	bool (*instead)(zend_execute_data *call, zval *return_value, const hearth_watch *watch);

@@ -38,7 +38,7 @@ void hearth_loop_script_ended(hearth_task *task)
 	}
 }
 
-/* Resumes the parked script with a request, or with none when it is to end. */
+/* Prepares the parked script for a request, or for its end without one. */
 static hearth_task *arm(hearth_request_state *state, void *owner)
 {
 	hearth_task *task = hearth_loop;

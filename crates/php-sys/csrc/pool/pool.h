@@ -20,7 +20,7 @@ void hearth_statements_watch(void);
 void hearth_lease_table_return_all(hearth_task *task);
 /* Whether the object is a PDO with a transaction open. */
 bool hearth_in_transaction(zval *object);
-/* Whether a PDO or PgSql\Connection has an answer that was not read to its end. */
+/* Whether a PDO, mysqli or PgSql\Connection has an answer that was not read to its end. */
 bool hearth_has_unread_result(zval *object);
 /* Finds the socket of a connection, -1 if it is closed; false if it has none, or it is not known. */
 bool hearth_socket_of(zval *object, php_socket_t *fd);

@@ -63,7 +63,7 @@ static void leave(hearth_task *task)
 	queue->count--;
 }
 
-/* Tasks still wait only where the process ends. */
+/* Tasks are still in the queue only where the process ends. */
 static void free_queue(zend_object *object)
 {
 	hearth_queue *queue = queue_of(object);

@@ -75,7 +75,7 @@ ZEND_FUNCTION(Hearth_Internal_preloadedFilesUsed)
 			add(return_value, function->op_array.filename, true);
 		}
 	} ZEND_HASH_FOREACH_END();
-	/* Classes that were only used by `new`: none of their methods may have run. */
+	/* Classes used by `new` alone, of which maybe no method has run. */
 	for (n = 1; n < EG(objects_store).top; n++) {
 		const zend_object *object = EG(objects_store).object_buckets[n];
 

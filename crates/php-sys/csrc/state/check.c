@@ -40,7 +40,7 @@ static uintptr_t heap_start(void)
 	return start;
 }
 
-/* Returns the readable bytes of a block of malloc(), if `pointer` is one: its size is before it, the next block behind it. */
+/* Returns the readable bytes of a malloc() block, if `pointer` is one: its size is before it, the next block behind it. */
 static size_t readable_of_process(uintptr_t pointer)
 {
 	uintptr_t start = heap_start(), end = (uintptr_t) sbrk(0);

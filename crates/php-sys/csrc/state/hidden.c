@@ -108,7 +108,7 @@ static zend_resource **find_last_directory(void)
 	}
 	zval_ptr_dtor(&root);
 	PG(open_basedir) = open_basedir;
-	/* closedir() has reset the right place. */
+	/* closedir() resets it, if it is the right place. */
 	return found && !*found ? (zend_resource **) found : NULL;
 }
 

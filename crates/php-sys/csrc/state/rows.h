@@ -13,7 +13,7 @@ typedef enum {
 	HEARTH_STATE_RESTORED,           /* put away where it differs from boot's content, which is put back: it never differs */
 	HEARTH_STATE_KEPT,               /* shared by the worker's requests, on purpose */
 	HEARTH_STATE_REFUSED,            /* calls that would change it are refused */
-	HEARTH_STATE_PERSISTENT,         /* refused while requests run at the same time; one at a time: kept for the next */
+	HEARTH_STATE_PERSISTENT,         /* belongs to no request while several run; one at a time: kept for the next */
 	HEARTH_STATE_SHARED,             /* shared while requests run at the same time; one at a time: put back after each */
 } hearth_row_treatment;
 

@@ -155,7 +155,7 @@ static void find_called(const hearth_segment *segment)
 {
 	char *before = pemalloc(segment->size, 1);
 
-	/* Called once before: in the second call nothing is initialised any more. */
+	/* First calls, so that those below initialise nothing else. */
 	hearth_static_at(segment->library, segment->start, before, 1);
 	call_crypt("$5$saltstring");
 	for (size_t i = 0; i < sizeof called / sizeof *called; i++) {

@@ -1,15 +1,14 @@
 /*
  * The C stacks of tasks and Fibers: how deep they may get, and what happens beyond.
  *
- * PHP before 8.3 does not check how much of its stack is left, and Debian's build of it has frames of up to 256
- * KiB without stack probes, which step over the one guard page that the engine has. So the lower part of each
- * stack is a guard of our own:
+ * PHP before 8.3 does not check how much of its stack is left, and Debian's build of it has frames of up to 256 KiB without
+ * stack probes, which step over the one guard page that the engine has. So the lower part of each stack is a guard of ours:
  *
  *   high                                                                     low
  *   | touched by usual code | grows at the first touch |    soft | hard | wall | engine's guard page |
  *
  * A touch of a protected page is a SIGSEGV, which is handled on a stack of its own:
- * - above the guard the stack grows: pages that are no longer protected are returned when the task has ended;
+ * - above the guard the stack grows: pages that are no longer protected are given back when the task has ended;
  * - the soft part is opened step by step, and the VM raises an Error at its next check: all recursion through PHP code
  *   passes it;
  * - the hard part is reached by recursion in C alone (serialize(), a long list that is freed). If PHP's own code is

@@ -19,7 +19,7 @@ size_t hearth_stack_size_for(size_t size);
 hearth_stack *hearth_stack_of(const zend_fiber_context *context);
 /* Returns the lowest address that may be used. */
 void *hearth_stack_limit(const zend_fiber_context *context);
-/* Returns the memory that a deep recursion touched, when nothing runs on the stack. */
+/* Gives the memory that a deep recursion touched back to the kernel; nothing runs on the stack. */
 void hearth_stack_trim(const zend_fiber_context *context);
 /* Called at an interrupt: raises an Error if the running stack is used up. */
 void hearth_stack_check(void);

@@ -61,7 +61,7 @@ final class Response
     }
 
     /**
-     * Redirects the client to another location.
+     * Makes a response that redirects the client to another location.
      *
      * @param int $status 301, 302, 303, 307 or 308
      * @throws \ValueError
@@ -79,7 +79,7 @@ final class Response
     }
 
     /**
-     * Sends a file by the server itself, with ranges, `ETag` and `Last-Modified`.
+     * Makes a response with a file, which the server itself sends, with ranges, `ETag` and `Last-Modified`.
      *
      * @param string $path path of the file, as the worker sees it
      * @param string|null $downloadAs makes the browser save the file under this name
@@ -98,7 +98,7 @@ final class Response
     }
 
     /**
-     * Streams a body that is made while it is sent: each piece is sent at once; a slow client suspends the task.
+     * Makes a response whose body is made while it is sent: each piece is sent at once; a slow client suspends the task.
      *
      * @param iterable<string> $pieces
      * @param array<string, string|list<string>> $headers
@@ -109,7 +109,7 @@ final class Response
     }
 
     /**
-     * Sends server-sent events, for the browser's `EventSource`.
+     * Makes a response of server-sent events, for the browser's `EventSource`.
      *
      * Each item is the event's data, or an array with any of `data`, `event` (its type), `id`, `retry` (seconds as float) and
      * `comment`. Data that is no string is sent as JSON. A `null` sends a comment that keeps the connection alive.

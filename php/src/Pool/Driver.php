@@ -7,7 +7,7 @@ namespace Hearth\Pool;
 /**
  * What a pool must know about one kind of connection.
  *
- * Its methods may wait; the pool limits the time of that.
+ * Its methods may wait; the pool limits how long.
  *
  * @internal
  */

@@ -20,7 +20,7 @@ final class Maintenance
 {
     private ?int $timer = null;
 
-    /** The difference between the wall clock and the monotonic clock. */
+    /** Seconds that the wall clock was ahead of the monotonic clock; null = not read yet. */
     private ?float $clocks = null;
 
     public function __construct(

@@ -178,7 +178,7 @@ final class Pdo extends \PDO
         }
     }
 
-    /** @param array<int, mixed> $options with any of which the statement may talk to the server when it is freed */
+    /** @param array<int, mixed> $options any of which may let the statement talk to the server when it is freed */
     private function preparedWith(Entry $entry, string $query, array $options): \PDOStatement|false
     {
         $before = $entry->statementsUseIt;
@@ -244,7 +244,7 @@ final class Pdo extends \PDO
         return $this->settling($this->entry(), 'commit');
     }
 
-    /** On a broken connection this throws, as PDO does; then the task knows, and its next statement gets another one. */
+    /** On a broken connection this throws, as PDO does; then the task knows, and its next statement gets a new one. */
     public function rollBack(): bool
     {
         try {

@@ -39,7 +39,7 @@ final class Pool
     private int $builtIn = 0;
 
     /**
-     * @param callable(): T $factory makes a connection; after an exception it is tried again, with growing delays
+     * @param callable(): T $factory makes a connection; an exception is reported, and it is tried again with growing delays
      * @param int|null $size most connections at once in this worker; null = 4 × cores
      * @param int|null $minimumIdle connections kept open; 0 = only on demand, = $size: always full; null = 2 × cores
      * @param float $idleTimeout seconds after which an idle connection above the minimum is closed

@@ -26,7 +26,7 @@ final class Reset
     ) {
     }
 
-    /** Resets the connection and gives it back to the pool, or closes it; in an own task, for at most `returnTimeout`. */
+    /** Resets the connection and gives it back to the pool, or closes it; in a task of its own, within `returnTimeout`. */
     public function start(Entry $entry): void
     {
         if (Internal\taskId() === 0) {

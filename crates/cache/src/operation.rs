@@ -31,7 +31,8 @@ pub enum Condition<'a> {
     Absent,
     /// The value is this one.
     Equals(Form, i64, &'a [u8]),
-    /// The computation of this key is still the caller's (see [`Cache::claim`]), and no value was written since it began.
+    /// The computation of this key is still the caller's (see [`Cache::claim`](crate::Cache::claim)), and no value was
+    /// written since it began.
     Claimed(u64),
 }
 
@@ -47,7 +48,7 @@ pub struct Write<'a> {
     /// Microseconds until another value is to be computed; 0 for never.
     pub fresh: u64,
     pub tags: &'a [&'a [u8]],
-    /// Marks from [`Cache::tags`], in place of tags. If a tag was deleted since, the entry is not alive.
+    /// Marks from [`Cache::tags`](crate::Cache::tags), in place of tags. If a tag was deleted since, the entry is not alive.
     pub marks: &'a [Mark],
     pub condition: Condition<'a>,
 }

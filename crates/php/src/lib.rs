@@ -1,7 +1,7 @@
 //! The PHP engine as safe Rust: boot, requests, and tasks that can wait.
 //!
 //! A [`Task`] is PHP code on a stack of its own and, seen from outside, an ordinary [`Future`](std::future::Future):
-//! polling it resumes the PHP code, which runs until it waits or ends. Seen from inside, [`wait`] turns any future into a
+//! polling it resumes the PHP code, which runs until it waits or ends. Seen from inside, [`wait()`] turns any future into a
 //! blocking call. That is the whole scheduler; the host ([`Host`]) polls the tasks, so this crate needs no runtime.
 #![allow(unsafe_code)]
 

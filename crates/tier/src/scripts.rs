@@ -6,7 +6,7 @@
 //! | `v` | the value: an integer in decimal digits, or bytes |
 //! | `f` | the number of its form, as in the memory |
 //! | `s` | how many milliseconds before its expiry another value is to be computed; `0` for never |
-//! | `_` | nothing; see [`Call::signed`] |
+//! | `_` | nothing; see `Call::signed` |
 //! | `T` and the name of a tag | the version that the tag had; the tag without a name is that of the whole cache |
 //!
 //! Keys begin with the prefix, then `v:` for entries, `t:` for versions of tags, `c:` for computations, `l:` for locks.

@@ -15,6 +15,12 @@ void hearth_assert_callback_seal(void);
 /* Returns a copy that is never freed. */
 zend_string *hearth_permanent_string(const zend_string *text);
 
+/* state/openssl_errors.c: a task is left, goes on by its range, or ends. */
+extern unsigned long *hearth_own_openssl_errors;
+void hearth_openssl_errors_seal(void);
+void hearth_openssl_errors_keep(void);
+void hearth_openssl_errors_drop(void);
+
 /*
  * A value of the cache that is being unserialized: the frame that reads it, whether an object in it has lost its class, and the last
  * exception that PHP itself has thrown.

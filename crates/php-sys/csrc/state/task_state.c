@@ -47,6 +47,7 @@ static void seal_ranges(void)
 	/* This opens a directory, and with that makes the default stream context. */
 	hearth_last_directory();
 	hearth_autoload_suffixes();
+	hearth_openssl_errors_seal();
 	php_clear_stat_cache(0, NULL, 0);
 	hearth_boot_settings_seal();
 	hearth_engine_ranges_add();
@@ -252,6 +253,7 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	int error_reporting = EG(error_reporting);
 
 	if (task) {
+		hearth_openssl_errors_keep();
 		save_task_fields(task);
 		task->fresh = false;
 		task->ranges = UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_TASK)) ? hearth_ranges_save(HEARTH_SCOPE_TASK) : NULL;
@@ -278,6 +280,7 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 /* Ends what functions of the engine keep from call to call. After a fatal error its memory is left alone. */
 void hearth_task_state_end(bool broken)
 {
+	hearth_openssl_errors_drop();
 	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_TASK))) {
 		if (broken) {
 			hearth_ranges_forget(HEARTH_SCOPE_TASK);

@@ -8,6 +8,21 @@ final class ProbeNumbers
     public static array $drawn = [];
 }
 
+/** What the library keeps for each thread, and few functions of PHP leave filled. */
+final class OpenSslQueue
+{
+    public static function library(): FFI
+    {
+        return FFI::cdef('void ERR_new(void); void ERR_set_error(int, int, const char *, ...); unsigned long ERR_peek_error(void);');
+    }
+
+    public static function fill(): void
+    {
+        self::library()->ERR_new();
+        self::library()->ERR_set_error(9, 108, null);
+    }
+}
+
 $of = [
     'bcmath' => fn () => ['bcscale()' => [fn () => bcscale(7), fn () => [bcscale(), bcdiv('1', '3')]]],
     'gmp' => fn () => ['gmp_random_seed()' => [
@@ -48,7 +63,10 @@ $of = [
     'openssl' => fn () => ['errors of OpenSSL' => [
         fn () => @openssl_x509_read('nothing'),
         function () { $error = openssl_error_string(); if ($error) { @openssl_x509_read('nothing'); } while ($error && openssl_error_string()) { } if ($error) { @openssl_x509_read('nothing'); } return $error !== false; },
-    ]],
+    ]] + (!extension_loaded('FFI') || ini_get('ffi.enable') !== '1' ? [] : ['errors of OpenSSL that PHP has not read' => [
+        OpenSslQueue::fill(...),
+        fn () => OpenSslQueue::library()->ERR_peek_error(),
+    ]]),
     'sockets' => fn () => ['socket_last_error()' => [fn () => @socket_create(AF_INET, SOCK_STREAM, 99), fn () => socket_last_error()]],
     'soap' => fn () => ['use_soap_error_handler()' => [
         fn () => use_soap_error_handler(true),

@@ -115,8 +115,16 @@ impl Finding {
     /// Reads all entries of one response of the app.
     fn read_all(list: &Value, moment: Moment) -> Vec<Self> {
         let entries = list.as_array().map(Vec::as_slice).unwrap_or_default();
+        // A persistent connection has a socket, for the next request too.
+        let is_persistent = |entry: &Value| entry["treatment"] == "persistent";
+        let has_connection = moment == Moment::Next && entries.iter().any(is_persistent);
+        let is_socket = |entry: &Value| {
+            let after = entry["after"].as_str().unwrap_or_default();
+            entry["kind"] == "process" && after.starts_with("socket:")
+        };
         entries
             .iter()
+            .filter(|entry| !(has_connection && is_socket(entry)))
             .filter_map(|entry| Self::read(entry, moment))
             .collect()
     }

@@ -96,7 +96,7 @@ static void on_setlocale(INTERNAL_FUNCTION_PARAMETERS)
 
 /* ---- the umask ---- */
 
-int hearth_own_umask = -1;
+int64_t hearth_own_umask = -1;
 static mode_t boot_umask;
 static zif_handler umask_function;
 
@@ -119,7 +119,7 @@ static void on_umask(INTERNAL_FUNCTION_PARAMETERS)
 
 	umask_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	now = umask_now();
-	hearth_own_umask = now == boot_umask ? -1 : (int) now;
+	hearth_own_umask = now == boot_umask ? -1 : (int64_t) now;
 }
 
 /* ---- the environment ---- */

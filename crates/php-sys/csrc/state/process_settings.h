@@ -4,10 +4,10 @@
 
 #include "compat.h"
 
-/* Ranges of state/engine.toml. NULL, or -1, means boot's value. */
+/* Ranges of state/engine.toml: whole words, because they are compared word by word. NULL, or -1, means boot's value. */
 extern char *hearth_own_directory, *hearth_own_locale;
 extern HashTable *hearth_own_environment;
-extern int hearth_own_umask;
+extern int64_t hearth_own_umask;
 
 /* Called at the end of boot: every request begins with the current values. */
 void hearth_process_settings_seal(void);

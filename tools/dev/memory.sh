@@ -4,8 +4,8 @@
 # AddressSanitizer knows nothing of libphp's stacks. USE_ZEND_ALLOC=0 makes the engine's allocations visible, and the memory
 # limit void: tests that count on one are left out.
 asan_options='verify_asan_link_order=0:detect_leaks=0:detect_stack_use_after_return=0:alloc_dealloc_mismatch=0'
-asan_tests='cache:: concurrency:: faults:: isolation:: request_end:: sessions:: superglobals:: pool_hangups::'
-asan_without='memory full_heap a_worker_that_a_fatal_error_broke recurs large small orphans as_under_php_fpm a_fatal_error_ends_its_child a_fatal_error_in_a_shutdown_function'
+asan_tests='apcu:: cache:: concurrency:: faults:: isolation:: redis_tier:: request_end:: sessions:: superglobals:: pool_hangups:: two_tasks::'
+asan_without='copies_are_bounded memory full_heap a_worker_that_a_fatal_error_broke recurs large small orphans as_under_php_fpm a_fatal_error_ends_its_child a_fatal_error_in_a_shutdown_function'
 
 # Libraries that PHP loads compare strings by words, and so does code that PCRE compiles, which is switched off; PHP's heap has its
 # own marks of what is defined. So only addresses count.

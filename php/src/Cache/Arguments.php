@@ -14,6 +14,8 @@ final class Arguments
     private const RESERVED = '{}()/\@:';
     /** The most bytes of a key: as many fit with any namespace. */
     private const LONGEST = 512;
+    /** As many seconds are for ever, as in `Hearth\Cache`: a hundred years. */
+    private const EVER = 3e9;
 
     /** @param class-string<\Exception> $exception class of the exception for an invalid key */
     public static function key(mixed $key, string $exception): string
@@ -27,7 +29,10 @@ final class Arguments
         if (\strlen($key) > self::LONGEST) {
             throw new $exception('A cache key must not be longer than ' . self::LONGEST . ' bytes, one of ' . \strlen($key) . ' given');
         }
-        if (\strpbrk($key, self::RESERVED . "\0") !== false) {
+        if (\str_contains($key, "\0")) {
+            throw new $exception('A cache key must not contain a NUL byte');
+        }
+        if (\strpbrk($key, self::RESERVED) !== false) {
             throw new $exception("The cache key \"$key\" has one of " . self::RESERVED . ', which the PSRs reserve');
         }
         return $key;
@@ -36,12 +41,13 @@ final class Arguments
     /** Returns the seconds from now; null means no expiry. */
     public static function seconds(mixed $ttl, string $exception): ?float
     {
-        return match (true) {
+        $seconds = match (true) {
             $ttl === null => null,
             \is_int($ttl) => (float) $ttl,
             $ttl instanceof \DateInterval => self::until((new \DateTimeImmutable())->add($ttl)),
             default => throw new $exception('A time to live must be an int, a DateInterval or null, ' . \get_debug_type($ttl) . ' given'),
         };
+        return $seconds > self::EVER ? null : $seconds;
     }
 
     /**

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use testkit::Server;
 
-use crate::support::{example, ok, one_worker};
+use super::RUN;
+use crate::support::{example, ok, one_worker, run};
 
 /// The tests that caches of PSR-6 and PSR-16 have in common, in full, and those of the contracts of Symfony and Laravel. They wait for
 /// values to expire most of the time: all suites at once.
@@ -49,6 +50,31 @@ fn tests_passed(suite: &Path) -> usize {
         .and_then(|rest| rest.split([' ', ',']).next()?.parse().ok());
     assert!(output.status.success() && is_whole, "{text}");
     count.expect(&text)
+}
+
+/// Times of any length, in the past too, and what a key that has a NUL byte is told.
+#[test]
+fn times_and_keys_at_their_limits() {
+    let server = one_worker(RUN).start();
+    let code = r#"foreach (['SimpleCache', 'Cache'] as $psr) require_once "/usr/share/php/Psr/$psr/autoload.php";
+        require_once '/usr/share/php/Symfony/Contracts/Cache/autoload.php';
+        $simple = new Hearth\Cache\SimpleCache($cache->namespace('s'));
+        $pool = new Hearth\Cache\Pool($cache->namespace('p'));
+        $symfony = new Hearth\Cache\SymfonyCache($cache->namespace('y'));
+        $past = new DateInterval('PT5S'); $past->invert = 1;
+        foreach ([PHP_INT_MAX, new DateInterval('P1M'), new DateInterval('P9999Y'), null, 0, PHP_INT_MIN, $past] as $ttl) {
+            $symfony->get('k', fn ($item) => $item->expiresAfter($ttl));
+            $kept[] = [$simple->set('k', 1, $ttl), $simple->has('k'), $pool->save($pool->getItem('k')->set(1)->expiresAfter($ttl)), $pool->hasItem('k'),
+                $symfony->hasItem('k')];
+            foreach ([$simple, $pool, $symfony] as $one) { $one->clear(); }
+        }
+        try { $simple->get("a\0b"); } catch (Exception $e) { $told = $e->getMessage(); }
+        return [array_map(fn ($row) => implode(array_map(intval(...), $row)), $kept), $told];"#;
+    assert_eq!(
+        run(&server, code),
+        r#"[["11111","11111","11111","11111","10100","10100","10100"],"A cache key must not contain a NUL byte"]"#
+    );
+    server.stop();
 }
 
 /// Classic sites have the adapters too; they are compiled where a request names them.

@@ -112,7 +112,7 @@ return [
     'pcntl_async_signals()' => [fn () => pcntl_async_signals(true), fn () => pcntl_async_signals(), $signals],
     'pcntl_sigprocmask()' => [
         fn () => pcntl_sigprocmask(SIG_BLOCK, [SIGUSR2]),
-        function () { pcntl_sigprocmask(SIG_BLOCK, [], $blocked); return $blocked; },
+        fn () => preg_match('/^SigBlk:\s*(\S+)/m', file_get_contents('/proc/thread-self/status'), $line) ? $line[1] : null,
         $signals,
     ],
     'proc_nice()' => [fn () => proc_nice(1), fn () => pcntl_getpriority(), $signals],

@@ -5,7 +5,7 @@
 namespace Hearth {
 
 /**
- * A wait took longer than it was allowed to.
+ * Thrown when a wait took longer than allowed.
  *
  * It is an `\Error`, so that a `catch (\Exception)` somewhere in a library does not swallow the request's time limit.
  */
@@ -13,19 +13,20 @@ class TimeoutError extends \Error
 {}
 
 /**
- * The task was cancelled while it waited: by `Task::cancel()`, by a sibling's failure in `parallel()`, or because the client hung up.
+ * Thrown when the task is cancelled while it waits: by `Task::cancel()`, by a sibling's failure in `parallel()`, or
+ * because the client hung up.
  *
  * Let it pass: it unwinds the task. It is an `\Error` for the same reason as `TimeoutError`.
  */
 class CancelledError extends \Error
 {}
 
-/** A value was sent into a channel that is closed, or asked of one that is closed and empty. */
+/** Thrown when a value is sent into a closed channel, or received from one that is closed and empty. */
 final class ChannelClosed extends \RuntimeException
 {}
 
 /**
- * What a handler answers. Immutable: each `with…()` returns a changed copy.
+ * A handler's response. Immutable: each `with…()` returns a changed copy.
  *
  * Without a `Content-Type` header the server sends `text/html; charset=UTF-8`.
  *
@@ -37,24 +38,24 @@ final class Response
 {
 
     /**
-     * @param string|iterable<string> $body an iterable is streamed, each piece sent at once
+     * @param string|iterable<string> $body an iterable is streamed, each piece sent as soon as it is there
      * @param int $status 200 to 599
      * @param array<string, string|int|float|list<string|int|float>> $headers
-     * @throws \ValueError on a status out of range, or a header that is no header
+     * @throws \ValueError on a status out of range, or an invalid header
      */
     public function __construct(string|iterable $body = '', int $status = 200, array $headers = []) {}
 
     /**
-     * Any data as JSON, slashes and non-ASCII characters as they are.
+     * Makes a response with any data as JSON, slashes and non-ASCII characters unescaped.
      *
-     * @param int $flags `JSON_…` constants, in addition
+     * @param int $flags additional `JSON_…` constants
      * @param array<string, string|list<string>> $headers
      * @throws \JsonException when $data cannot be encoded
      */
     public static function json(mixed $data, int $status = 200, array $headers = [], int $flags = 0): self {}
 
     /**
-     * Sends the client elsewhere.
+     * Makes a response that redirects the client to another location.
      *
      * @param int $status 301, 302, 303, 307 or 308
      * @throws \ValueError
@@ -62,17 +63,17 @@ final class Response
     public static function redirect(string $location, int $status = 302): self {}
 
     /**
-     * A file, sent by the server itself, with ranges, `ETag` and `Last-Modified`.
+     * Makes a response with a file, which the server itself sends, with ranges, `ETag` and `Last-Modified`.
      *
-     * @param string $path of the file, as the worker sees it
-     * @param string|null $downloadAs makes the browser save it under this name
-     * @param array<string, string|list<string>> $headers the `Content-Type` follows from the name's ending unless given
+     * @param string $path path of the file, as the worker sees it
+     * @param string|null $downloadAs makes the browser save the file under this name
+     * @param array<string, string|list<string>> $headers the `Content-Type` follows from the file's extension unless given
      * @throws \ValueError
      */
     public static function file(string $path, ?string $downloadAs = null, array $headers = []): self {}
 
     /**
-     * A body that is made while it is sent: each piece goes out at once; a slow client suspends the task.
+     * Makes a response whose body is made while it is sent: each piece is sent at once; a slow client suspends the task.
      *
      * @param iterable<string> $pieces
      * @param array<string, string|list<string>> $headers
@@ -80,7 +81,7 @@ final class Response
     public static function stream(iterable $pieces, int $status = 200, array $headers = []): self {}
 
     /**
-     * Server-sent events, for the browser's `EventSource`.
+     * Makes a response of server-sent events, for the browser's `EventSource`.
      *
      * Each item is the event's data, or an array with any of `data`, `event` (its type), `id`, `retry` (seconds as float) and
      * `comment`. Data that is no string is sent as JSON. A `null` sends a comment that keeps the connection alive.
@@ -100,15 +101,15 @@ final class Response
     public function withStatus(int $status): self {}
 
     /**
-     * With this header only, whatever it was before; names are the same in upper and lower case.
+     * Returns a copy with this header only, whatever it was before; names are case-insensitive.
      *
      * @param string|int|float|list<string|int|float> $value a list makes several lines
-     * @throws \ValueError when the name or a value contains what a header must not, such as line breaks
+     * @throws \ValueError when the name or a value contains characters that a header must not have, such as line breaks
      */
     public function withHeader(string $name, string|int|float|array $value): self {}
 
     /**
-     * With one more line of this header.
+     * Returns a copy with one more line of this header.
      *
      * @param string|int|float|list<string|int|float> $value
      * @throws \ValueError
@@ -118,7 +119,7 @@ final class Response
     public function withoutHeader(string $name): self {}
 
     /**
-     * With a cookie, as `setcookie()` makes it; the value is percent-encoded.
+     * Returns a copy with a cookie, as `setcookie()` makes it; the value is percent-encoded.
      *
      * @param int|\DateTimeInterface $expires Unix time; 0 = at the end of the browser's session
      * @param string $sameSite `Lax`, `Strict`, `None` (needs $secure) or '' for no such attribute
@@ -135,7 +136,7 @@ final class Response
         string $sameSite = 'Lax',
     ): self {}
 
-    /** Tells the browser to forget a cookie; path and domain must be those it was set with. */
+    /** Returns a copy that tells the browser to delete a cookie; path and domain must be those it was set with. */
     public function withoutCookie(string $name, string $path = '/', string $domain = ''): self {}
 
     /** @param string|iterable<string> $body */
@@ -146,13 +147,13 @@ final class Response
     /** @return array<string, list<string>> by name as given */
     public function headers(): array {}
 
-    /** The header's lines joined by a comma, null if it is not set. */
+    /** Returns the header's lines joined by a comma, null if it is not set. */
     public function header(string $name): ?string {}
 
     /** @return string|iterable<string> '' for a file */
     public function body(): string|iterable {}
 
-    /** The path of the file that is sent, null if the body is given. */
+    /** Returns the path of the file that is sent, null for another body. */
     public function filePath(): ?string {}
 }
 
@@ -170,14 +171,15 @@ final class Response
  *
  * @template T
  * @param array<array-key, callable(): T> $callables
- * @param int|null $limit how many may run at once, null = all
+ * @param int|null $limit number of callables that may run at once, null = all
  * @return array<array-key, T>
  * @throws \Throwable the first failure
  */
 function parallel(array $callables, ?int $limit = null): array {}
 
 /**
- * Runs all callables at once; the first that ends, with a result or an exception, decides. The others are cancelled.
+ * Runs all callables at once and returns the result of the first that ends, or throws its exception.
+ * The others are cancelled.
  *
  * ```php
  * $answer = Hearth\race([fn () => ask($mirror1), fn () => ask($mirror2)]);
@@ -186,7 +188,7 @@ function parallel(array $callables, ?int $limit = null): array {}
  * @template T
  * @param non-empty-array<array-key, callable(): T> $callables
  * @return T
- * @throws \Throwable what the first threw
+ * @throws \Throwable the exception of the first that ended
  */
 function race(array $callables): mixed {}
 
@@ -229,7 +231,7 @@ final class Timer
     /** @internal made by `every()` and `after()` */
     public function __construct(private readonly int $id) {}
 
-    /** No further call is made; one that runs already ends by itself. */
+    /** Stops the timer: no further call is made; a call that is running goes on to its end. */
     public function stop(): void {}
 
     public function isStopped(): bool {}
@@ -255,39 +257,43 @@ final class Timer
 final class Channel implements \IteratorAggregate, \Countable
 {
 
-    /** @param int $capacity how many values may wait in the channel before `send()` does */
+    /** @param int $capacity number of values that may wait in the channel before `send()` waits */
     public function __construct(private readonly int $capacity = 0) {}
 
     /**
+     * Sends a value.
+     *
      * @param T $value
      * @param float|null $timeout seconds, null = for ever
-     * @throws ChannelClosed when it is closed, or is closed during the wait
+     * @throws ChannelClosed when the channel is closed, or is closed during the wait
      * @throws TimeoutError when there was no room for the value in time; it was not sent then
      */
     public function send(mixed $value, ?float $timeout = null): void {}
 
     /**
+     * Receives the next value.
+     *
      * @param float|null $timeout seconds, null = for ever
      * @return T
-     * @throws ChannelClosed when it is closed and empty
+     * @throws ChannelClosed when the channel is closed and empty
      * @throws TimeoutError when nothing was sent in time
      */
     public function receive(?float $timeout = null): mixed {}
 
-    /** Nothing more is sent: waiting senders get `ChannelClosed`, receivers what is left, then `ChannelClosed`. */
+    /** Closes the channel: waiting senders get `ChannelClosed`, receivers the remaining values, then `ChannelClosed`. */
     public function close(): void {}
 
     public function isClosed(): bool {}
 
-    /** How many values are in the buffer. */
+    /** Returns the number of values in the buffer. */
     public function count(): int {}
 
-    /** Receives until the channel is closed and empty. */
+    /** Yields received values until the channel is closed and empty. */
     public function getIterator(): \Generator {}
 }
 
 /**
- * At most $permits tasks of this worker at once; tasks that must wait are served first come first served.
+ * A limit on how many tasks of this worker do something at once; tasks that must wait are served first come first served.
  *
  * ```php
  * $limit = new Hearth\Semaphore(4);                       // at boot
@@ -297,23 +303,23 @@ final class Channel implements \IteratorAggregate, \Countable
 final class Semaphore
 {
 
-    /** @param int $permits how many may hold one at once */
+    /** @param int $permits number of permits that tasks may hold at once */
     public function __construct(private readonly int $permits) {}
 
     /**
-     * Takes a permit, after the tasks that asked before.
+     * Takes a permit; waits, behind the tasks that asked before, while none is free.
      *
      * @param float|null $timeout seconds, null = for ever
-     * @throws TimeoutError when none came free in time
+     * @throws TimeoutError when no permit became free in time
      * @throws CancelledError
      */
     public function acquire(?float $timeout = null): void {}
 
-    /** Takes a permit if one is free. */
+    /** Takes a permit if one is free; returns whether it did. */
     public function tryAcquire(): bool {}
 
     /**
-     * Gives a permit back: to the first that waits, if any. Any task may do so.
+     * Gives a permit back, to the task that has waited longest, if any. Any task may call this.
      *
      * @throws \LogicException when all permits are free already
      */
@@ -329,17 +335,17 @@ final class Semaphore
      */
     public function with(callable $fn, mixed ...$args): mixed {}
 
-    /** How many permits are free. */
+    /** Returns the number of free permits. */
     public function available(): int {}
 
-    /** How many tasks wait for a permit. */
+    /** Returns the number of tasks that wait for a permit. */
     public function waiting(): int {}
 }
 
 /**
- * One task of this worker at a time, first come first served.
+ * A lock that one task of this worker holds at a time, first come first served.
  *
- * It belongs to the task that acquired it, and comes free when that task ends. Other workers have their own.
+ * It belongs to the task that acquired it, and is released when that task ends. Other workers have their own.
  *
  * ```php
  * $mutex->with(function (): void { … });
@@ -351,21 +357,23 @@ final class Mutex
     public function __construct() {}
 
     /**
+     * Acquires the mutex; waits while another task holds it.
+     *
      * @param float|null $timeout seconds, null = for ever
-     * @throws TimeoutError when it did not come free in time
+     * @throws TimeoutError when the mutex did not become free in time
      * @throws CancelledError
-     * @throws \LogicException when this task holds it already: it would wait for itself
+     * @throws \LogicException when this task holds the mutex already: it would wait for itself
      */
     public function acquire(?float $timeout = null): void {}
 
-    /** Takes it if it is free. */
+    /** Acquires the mutex if it is free; returns whether it did. */
     public function tryAcquire(): bool {}
 
-    /** @throws \LogicException when this task does not hold it */
+    /** @throws \LogicException when this task does not hold the mutex */
     public function release(): void {}
 
     /**
-     * Calls $fn while holding it.
+     * Calls $fn while holding the mutex.
      *
      * @template T
      * @param callable(mixed ...): T $fn
@@ -378,7 +386,7 @@ final class Mutex
 }
 
 /**
- * A value private to the current request and its children; gone when the request ends.
+ * A value private to the current request and its child tasks; it ends with the request.
  *
  * ```php
  * $user = new Hearth\Local(fn () => loadUser());   // at boot; computed once per request, when first asked for
@@ -389,16 +397,19 @@ final class Mutex
  */
 final class Local
 {
-    /** @param (\Closure(): T)|null $initial computes the value of a request that has none yet; without it that value is null */
+    /**
+     * @param (\Closure(): T)|null $initial computes the value of a request that has none yet; without it the value is null
+     */
     public function __construct(private readonly ?\Closure $initial = null) {}
 
+    /** Returns this request's value, and computes it first if need be. */
     /** @return T|null */
     public function get(): mixed {}
 
     /** @param T $value */
     public function set(mixed $value): void {}
 
-    /** Whether this request has set or computed it. */
+    /** Whether this request has set or computed the value. */
     public function has(): bool {}
 
     /** Forgets the value of this request. */
@@ -406,7 +417,7 @@ final class Local
 }
 
 /**
- * `Hearth\Cache` as PSR-16 has a cache, of any version of the PSR.
+ * `Hearth\Cache` as a PSR-16 cache, for any version of the PSR.
  *
  * ```php
  * $cache = new Hearth\Cache\SimpleCache(new Hearth\Cache('shop'));
@@ -414,7 +425,9 @@ final class Local
  */
 final class SimpleCache implements CacheInterface
 {
-    /** @param Cache $cache where its entries are; `clear()` ends all of it, so a namespace is better than the whole */
+    /**
+     * @param Cache $cache where its entries are; `clear()` clears all of it, so a namespace is better than the whole cache
+     */
     public function __construct(private readonly Cache $cache = new Cache('psr-16')) {}
 
     public function get($key, $default = null): mixed {}
@@ -434,12 +447,12 @@ final class SimpleCache implements CacheInterface
     public function has($key): bool {}
 }
 
-/** A key or a time that PSR-16 does not allow. */
+/** An invalid argument of PSR-16: a key or a time. */
 final class SimpleCacheMistake extends \InvalidArgumentException implements \Psr\SimpleCache\InvalidArgumentException
 {}
 
 /**
- * `Hearth\Cache` as PSR-6 has a pool, of any version of the PSR.
+ * `Hearth\Cache` as a PSR-6 pool, for any version of the PSR.
  *
  * ```php
  * $pool = new Hearth\Cache\Pool(new Hearth\Cache('shop'));
@@ -448,7 +461,9 @@ final class SimpleCacheMistake extends \InvalidArgumentException implements \Psr
 class Pool implements CacheItemPoolInterface
 {
 
-    /** @param Cache $cache where its entries are; `clear()` ends all of it, so a namespace is better than the whole */
+    /**
+     * @param Cache $cache where its entries are; `clear()` clears all of it, so a namespace is better than the whole cache
+     */
     public function __construct(protected readonly Cache $cache = new Cache('psr-6')) {}
 
     public function __destruct() {}
@@ -456,7 +471,7 @@ class Pool implements CacheItemPoolInterface
     public function getItem($key): CacheItemInterface {}
 
     /**
-     * All of them in one step.
+     * Returns the items, read in one step.
      *
      * @param array<string> $keys
      * @return array<string, Item>
@@ -482,7 +497,7 @@ class Pool implements CacheItemPoolInterface
     protected static function key(mixed $key): string {}
 }
 
-/** An entry as PSR-6 has it: what was found, and what is to be saved. */
+/** An item of PSR-6: the value that was found, or that is to be saved. */
 class Item implements CacheItemInterface
 {
 
@@ -502,12 +517,12 @@ class Item implements CacheItemInterface
     public function expiresAfter($time): static {}
 }
 
-/** A key or a time that PSR-6 does not allow. */
+/** An invalid argument of PSR-6: a key or a time. */
 final class PoolMistake extends \InvalidArgumentException implements \Psr\Cache\InvalidArgumentException
 {}
 
 /**
- * `Hearth\Cache` as Symfony's cache contracts have one, with tags, of any version of them. It is a PSR-6 pool too.
+ * `Hearth\Cache` by Symfony's cache contracts, with tags, for any version of the contracts. It is a PSR-6 pool too.
  *
  * ```php
  * $cache = new Hearth\Cache\SymfonyCache(new Hearth\Cache('app'));
@@ -519,11 +534,12 @@ final class SymfonyCache extends Pool implements TagAwareCacheInterface
     public function __construct(Cache $cache = new Cache('symfony')) {}
 
     /**
-     * The value; where there is none, what the callback returns. Of all tasks and workers one computes at a time.
+     * Returns the value; if there is none, the result of the callback. Across all tasks and workers, one
+     * caller computes at a time.
      *
      * @param float|null $beta INF: compute now; 0: not before the value has expired; anything else: one caller computes a new value as long
      *     before the old one expires as the computation took, and others go on with the old one
-     * @param array<string, mixed>|null $metadata of a value that was computed here; else empty
+     * @param array<string, mixed>|null $metadata metadata of a value that was computed here; else empty
      */
     public function get(string $key, callable $callback, ?float $beta = null, ?array &$metadata = null): mixed {}
 
@@ -535,14 +551,14 @@ final class SymfonyCache extends Pool implements TagAwareCacheInterface
     protected function item(string $key, mixed $value, bool $hit): Item {}
 }
 
-/** An entry as Symfony has it. */
+/** An item of Symfony's cache contracts. */
 final class SymfonyItem extends Item implements ItemInterface
 {
 
     /** @param string|iterable<string> $tags */
     public function tag($tags): static {}
 
-    /** @return array<string, mixed> what is kept beside a value is not read with it */
+    /** @return array<string, mixed> always empty: metadata of a value is not read with it */
     public function getMetadata(): array {}
 
     /** @return list<string> */
@@ -550,7 +566,7 @@ final class SymfonyItem extends Item implements ItemInterface
 }
 
 /**
- * `Hearth\Cache` as a store of Laravel, with tags and locks.
+ * `Hearth\Cache` as a cache store of Laravel, with tags and locks.
  *
  * ```php
  * Cache::extend('hearth', fn ($app, $config) => Cache::repository(new Hearth\Cache\LaravelStore($config['prefix'] ?? '')));
@@ -558,7 +574,7 @@ final class SymfonyItem extends Item implements ItemInterface
  */
 final class LaravelStore extends TaggableStore implements LockProvider
 {
-    /** @param Cache $cache where its entries are; `flush()` ends all of it */
+    /** @param Cache $cache the cache or namespace of its entries; `flush()` clears all of it */
     public function __construct(private readonly string $prefix = '', private readonly Cache $cache = new Cache('laravel')) {}
 
     public function get($key): mixed {}
@@ -572,14 +588,14 @@ final class LaravelStore extends TaggableStore implements LockProvider
 
     public function putMany(array $values, $seconds): bool {}
 
-    /** Atomic. The time of a value that is there stays. */
+    /** Adds atomically. An existing value keeps its expiry. */
     public function increment($key, $value = 1): int {}
 
     public function decrement($key, $value = 1): int {}
 
     public function forever($key, $value): bool {}
 
-    /** Another time for a value that is there. */
+    /** Gives an existing value a new expiry. */
     public function touch($key, $seconds): bool {}
 
     public function forget($key): bool {}
@@ -593,7 +609,7 @@ final class LaravelStore extends TaggableStore implements LockProvider
     public function restoreLock($name, $owner): LaravelLock {}
 }
 
-/** A lock of Laravel: over all workers, and not lost when the cache is full. */
+/** A lock of Laravel, held across all workers, and not lost when the cache is full. */
 final class LaravelLock extends Lock
 {
 
@@ -603,7 +619,7 @@ final class LaravelLock extends Lock
     public function acquire(): bool {}
 
     /**
-     * Waits without the pauses of other stores: a lock that is given back is taken within 20 ms.
+     * Waits without the long pauses of other stores: a released lock is taken within 20 ms.
      *
      * @throws LockTimeoutException
      */
@@ -613,44 +629,44 @@ final class LaravelLock extends Lock
 
     public function forceRelease(): void {}
 
-    /** Of another owner the name is not known. */
+    /** Returns '' if another owner holds the lock, because the cache does not know that owner's name. */
     protected function getCurrentOwner(): ?string {}
 }
 }
 
 namespace Hearth\Pool {
 
-/** What goes wrong between a borrower and a pool. */
+/** The base class of exceptions of a pool. */
     abstract class PoolException extends \PDOException
 {}
 
 /**
- * No connection came free, or could be made, in time.
+ * Thrown when no connection became free, or could be made, in time.
  *
- * The message says how many there are and why none could be made; the last failure to connect is the previous exception, and its
- * SQLSTATE is the code.
+ * The message has the number of connections and why none could be made; the last failure to connect is the previous
+ * exception, and its SQLSTATE is the code.
  */
 final class BorrowTimeout extends PoolException
 {}
 
-/** The pool was closed. */
+/** Thrown when the pool was closed. */
 final class PoolClosed extends PoolException
 {}
 
-/** A connection was given back that the current task has not borrowed: a second time, by another task, or to another pool. */
+/** Thrown when the current task gives back a connection that it has not borrowed, or not from this pool, or not any more. */
 final class NotBorrowed extends \LogicException
 {}
 
 /**
- * Connections that tasks borrow and give back. Each worker has its own; `total` bounds those of all workers together.
+ * Connections that tasks borrow and give back. Each worker has its own; `total` limits those of all workers together.
  *
  * ```php
  * $pool = new Hearth\Pool\Pool(factory: fn (): PDO => new PDO($dsn, $user, $password), size: 64, minimumIdle: 32);
  * $rows = $pool->with(fn (PDO $db) => $db->query('…')->fetchAll());
  * ```
  *
- * A borrower that must wait takes the first connection that becomes free, new or returned; borrowers are served first come
- * first served. A connection is given back as it was when new: open transactions are rolled back (and reported), the session is reset.
+ * A borrower that must wait takes the first connection that becomes free, new or returned; first come, first served. A
+ * returned connection is made as new: open transactions are rolled back (and reported), the session is reset.
  *
  * @template T of object
  */
@@ -658,36 +674,36 @@ final class Pool
 {
 
     /**
-     * @param callable(): T $factory makes a connection; whatever it throws is reported and tried again, later and later
+     * @param callable(): T $factory makes a connection; an exception is reported, and it is tried again with growing delays
      * @param int|null $size most connections at once in this worker; null = 4 × cores
      * @param int|null $minimumIdle connections kept open; 0 = only on demand, = $size: always full; null = 2 × cores
-     * @param float $idleTimeout an idle one above the minimum is closed after this many seconds
-     * @param float $maxLifetime seconds (± 2.5 %) after which one is replaced, never while borrowed
+     * @param float $idleTimeout seconds after which an idle connection above the minimum is closed
+     * @param float $maxLifetime seconds (± 2.5 %) after which a connection is replaced, never while borrowed
      * @param float $borrowTimeout longest wait of a borrower in seconds, then `BorrowTimeout`
-     * @param float $returnTimeout seconds; one that cannot be reset in this time on its return is closed
-     * @param float $reserveTimeout seconds that the pool waits for a quiet moment to replace a busy connection past its lifetime;
-     *     then it does so at its next return, even if others wait
-     * @param bool $bindToTask one task always gets the same connection
-     * @param bool $autoReturn connections come back when their task ends, however it ends
-     * @param float $leakThreshold a connection out for longer is reported, with where it was borrowed; 0 = off
+     * @param float $returnTimeout seconds; a returned connection that cannot be reset in this time is closed
+     * @param float $reserveTimeout seconds that the pool waits for a quiet moment to replace a busy connection past its
+     *     lifetime; then it is replaced at its next return, even if other tasks wait
+     * @param bool $bindToTask whether one task always gets the same connection
+     * @param bool $autoReturn whether connections come back when their task ends, however it ends
+     * @param float $leakThreshold seconds after which a borrowed connection is reported, with where it was borrowed; 0 = off
      * @param (callable(T): mixed)|null $keepalive called for connections that were idle for $keepaliveInterval; false or an
-     *     exception: it is closed and replaced
+     *     exception: the connection is closed and replaced
      * @param float $keepaliveInterval seconds, − 0 to 20 %
-     * @param (callable(T): mixed)|null $check called before each loan; false or an exception: another is taken. Without it, what was
-     *     idle for $checkAfter is checked as its kind needs (PDO, Redis)
+     * @param (callable(T): mixed)|null $check called before each lease; false or an exception: another connection is taken.
+     *     Without it, a connection that was idle for $checkAfter is checked as its kind needs (PDO, Redis)
      * @param float $checkAfter seconds
-     * @param 'auto'|'transaction'|'none'|callable(T): mixed $reset on return: 'auto' = roll back and reset the session by the
-     *     database's own means; 'transaction' = only roll back; or a callable: false or an exception: it is closed
+     * @param 'auto'|'transaction'|'none'|callable(T): mixed $reset on return: 'auto' = roll back and reset the session by
+     *     the database's own means; 'transaction' = only roll back; a callable: false or an exception closes the connection
      * @param (callable(T): mixed)|null $init called for each new connection and after each reset
      * @param object|null $logger PSR-3; null = PHP's error log, warnings only
      * @param int|null $total most connections at once in all workers of the server
-     * @param int|null $maxWaiters this many may wait, others fail at once; null = any number
+     * @param int|null $maxWaiters number of borrowers that may wait, further ones fail at once; null = any number
      * @param int $maxConnecting connections being made at once
      * @param float $connectTimeout seconds after which an attempt to connect is given up
-     * @param 'lifo'|'fifo' $order which idle connection is lent: the one used last, so that the others can be closed, or first
+     * @param 'lifo'|'fifo' $order lends the idle connection that was used last, so that the others can be closed, or first
      * @param string|null $name for logs, metrics and $total; pools with the same name share the budget
-     * @param float $validationTimeout seconds after which a connection that was asked whether it works counts as broken
-     * @throws \ValueError that names all options that make no sense
+     * @param float $validationTimeout seconds without an answer after which a checked connection counts as broken
+     * @throws \ValueError that names all invalid options
      */
     public function __construct(
         callable $factory,
@@ -718,7 +734,7 @@ final class Pool
     ) {}
 
     /**
-     * Calls $fn with a connection, and takes it back however $fn ends.
+     * Calls $fn with a connection, and takes the connection back however $fn ends.
      *
      * @template R
      * @param callable(T): R $fn
@@ -738,20 +754,20 @@ final class Pool
     public function borrow(?float $timeout = null): object {}
 
     /**
-     * Takes a connection back. With `autoReturn` that happens by itself when the task ends.
+     * Takes a connection back. With `autoReturn` that happens automatically when the task ends.
      *
      * @param T $connection
-     * @throws NotBorrowed when the current task does not have it: given back twice, borrowed by another task, or of another pool
+     * @throws NotBorrowed when the current task has not borrowed it, or not from this pool, or has given it back already
      */
     public function giveBack(object $connection): void {}
 
-    /** The connection must not be lent again, because it misbehaved: it is closed when it comes back. */
+    /** Makes sure that a connection that misbehaved is not lent again: it is closed when it comes back. */
     public function evict(object $connection): void {}
 
-    /** Begins to keep the minimum of connections. The server does so when a worker starts; so does the first borrower. */
+    /** Starts to keep the minimum of connections. The server calls this when a worker starts; so does the first borrower. */
     public function start(): void {}
 
-    /** Borrowers wait until `resume()`, as if all connections were in use; what is lent comes back as ever. */
+    /** Makes borrowers wait until `resume()`, as if all connections were in use; lent connections come back as usual. */
     public function pause(): void {}
 
     public function resume(): void {}
@@ -760,15 +776,15 @@ final class Pool
     public function recycle(): void {}
 
     /**
-     * Closes the pool: idle connections now, those out when they come back. A borrower that waits gets `PoolClosed`.
+     * Closes the pool: idle connections now, lent ones when they come back. A borrower that waits gets `PoolClosed`.
      *
-     * @param float|null $timeout seconds to wait for those out; null = for ever, 0 = do not wait
+     * @param float|null $timeout seconds to wait for lent connections; null = for ever, 0 = do not wait
      * @return bool whether all are closed
      */
     public function close(?float $timeout = 0.0): bool {}
 
     /**
-     * How many connections there are, and what has happened to them; the same is on `/metrics`.
+     * Returns how many connections there are, and what has happened to them; `/metrics` has the same.
      *
      * @return array{
      *     total: int, idle: int, active: int, connecting: int, lingering: int, waiting: int, oldestWait: float, borrowed: int,
@@ -788,14 +804,16 @@ final class Pool
 }
 
 /**
- * A statement of `Hearth\Pool\Pdo`: a real `PDOStatement` that refuses to touch its connection when that went back to the pool.
+ * A statement of `Hearth\Pool\Pdo`: a real `PDOStatement` that refuses to use its connection after
+ * that went back to the pool.
  *
- * A statement class of an app (`PDO::ATTR_STATEMENT_CLASS`) extends this one; a connection with statements of any other is closed after its loan.
+ * A statement class of an app (`PDO::ATTR_STATEMENT_CLASS`) must extend this class; a connection with statements of another
+ * class is closed after its lease.
  */
 class Statement extends \PDOStatement
 {
 
-    /** @return array{queryString: string} as that of a PDOStatement */
+    /** @return array{queryString: string} the same as for a PDOStatement */
     public function __debugInfo(): array {}
 
     /** @throws \PDOException */
@@ -819,7 +837,7 @@ class Statement extends \PDOStatement
 }
 
 /**
- * A `\PDO` whose calls go to the connection that the current task has: a drop-in for code that keeps one PDO for all.
+ * A `\PDO` whose calls go to the connection of the current task: a drop-in for code that uses one PDO everywhere.
  *
  * ```php
  * $pdo = new Hearth\Pool\Pdo($dsn, $user, $password, size: 64);   // at boot; the other options are those of Pool
@@ -827,17 +845,18 @@ class Statement extends \PDOStatement
  * $pdo->beginTransaction(); $pdo->exec('…'); $pdo->commit();
  * ```
  *
- * A task gets a connection with its first query and keeps it until it ends. `setAttribute()` outside a task (at boot) holds for all
- * connections; inside a task for that task's, until it ends. A statement must not be used after its task has ended.
+ * A task gets a connection with its first query and keeps it until the task ends. `setAttribute()` outside a task (at boot)
+ * applies to all connections; inside a task to that task's connection, until the task ends. A statement must not be used
+ * after its task has ended.
  */
 final class Pdo extends \PDO
 {
 
     /**
-     * @param string|\Closure(): ?string|null $password a function is asked before each connection is made: for secrets that change
+     * @param string|\Closure(): ?string|null $password a function is called for each new connection: for secrets that change
      * @param array<int, mixed>|null $options PDO's attributes, as for `new PDO`
      * @param mixed ...$pool options of `Pool`, by name, and `queryTimeout`: seconds after which the database ends a statement
-     * @throws \ValueError on wrong options of the pool
+     * @throws \ValueError on invalid options of the pool
      */
     public function __construct(
         string $dsn,
@@ -847,11 +866,11 @@ final class Pdo extends \PDO
         mixed ...$pool,
     ) {}
 
-    /** The pool behind it, for its statistics and its operations. */
+    /** Returns the pool behind it, for its statistics and its operations. */
     public function pool(): Pool {}
 
     /**
-     * Gives the current task's connection back before the task ends: for one that has much to do yet, without the database.
+     * Gives the current task's connection back before the task ends: for a task that has much to do without the database.
      *
      * @throws \LogicException while a transaction is open
      */
@@ -867,10 +886,10 @@ final class Pdo extends \PDO
 
     public function commit(): bool {}
 
-    /** Where the connection broke, this throws as PDO does; but then the task knows, and its next statement gets another connection. */
+    /** On a broken connection this throws, as PDO does; then the task knows, and its next statement gets a new one. */
     public function rollBack(): bool {}
 
-    /** A task that has no connection yet has no transaction either. */
+    /** Without a connection yet, the task has no transaction either. */
     public function inTransaction(): bool {}
 
     public function lastInsertId(?string $name = null): string|false {}
@@ -883,17 +902,17 @@ final class Pdo extends \PDO
 
     public function getAttribute(int $attribute): mixed {}
 
-    /** Outside a task: for all connections. Inside one: for this task's connection, until it goes back. */
+    /** Outside a task, applies to all connections; inside one to this task's connection, until it goes back. */
     public function setAttribute(int $attribute, mixed $value): bool {}
 
     /**
-     * Methods of the driver, such as `pgsqlCopyFromArray()` or `sqliteCreateFunction()`.
+     * Calls methods of the driver, such as `pgsqlCopyFromArray()` or `sqliteCreateFunction()`.
      *
      * @param list<mixed> $arguments
      */
     public function __call(string $name, array $arguments): mixed {}
 
-    /** When nothing refers to this object or its statements any more, its connections are closed, as PDO does. */
+    /** Closes the connections when nothing refers to this object or its statements any more, as PDO does. */
     public function __destruct() {}
 
     public function __clone() {}

@@ -64,7 +64,7 @@ static int read_groups(gid_t **groups)
 	return *groups ? getgroups(count, *groups) : -1;
 }
 
-static bool has_more_groups(void)
+static bool has_same_groups(void)
 {
 	gid_t *now;
 	int count = read_groups(&now);
@@ -88,7 +88,7 @@ static void go_back(const identity *now)
 	if (memcmp(now->users, before.users, sizeof now->users) != 0 && setresuid(before.users[0], before.users[1], before.users[2]) != 0) {
 		return;
 	}
-	if (!has_more_groups() && more_count >= 0 && setgroups((size_t) more_count, more_groups) != 0) {
+	if (!has_same_groups() && more_count >= 0 && setgroups((size_t) more_count, more_groups) != 0) {
 		return;
 	}
 	if (memcmp(now->groups, before.groups, sizeof now->groups) != 0 && setresgid(before.groups[0], before.groups[1], before.groups[2]) != 0) {
@@ -106,7 +106,7 @@ const char *hearth_identity_restore(void)
 	read_identity(&now);
 	go_back(&now);
 	read_identity(&now);
-	if (memcmp(now.users, before.users, sizeof now.users) != 0 || memcmp(now.groups, before.groups, sizeof now.groups) != 0 || !has_more_groups()) {
+	if (memcmp(now.users, before.users, sizeof now.users) != 0 || memcmp(now.groups, before.groups, sizeof now.groups) != 0 || !has_same_groups()) {
 		return "the user or group";
 	}
 	if (now.session != before.session || now.process_group != before.process_group) {

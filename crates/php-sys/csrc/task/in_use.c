@@ -77,7 +77,7 @@ static void enter_all(hearth_use_list *list)
 	in_use += list->count;
 }
 
-static void leave_all(hearth_use_list *list)
+void hearth_use_leave(hearth_use_list *list)
 {
 	while (list->count > 0) {
 		hearth_used *used = &list->used[--list->count];
@@ -170,11 +170,7 @@ static void add_call(hearth_use_list *list, zend_execute_data *call)
 	}
 }
 
-/*
- * Adds the calls from the running one down to `bottom`, which it was called from: the call that waits, and the calls that
- * run the PHP code around it, be that a callback, a constructor, an error handler or a stream's wrapper.
- */
-static void add_calls(hearth_use_list *list, hearth_marks *marks, const zend_execute_data *bottom)
+void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend_execute_data *bottom)
 {
 	bool is_marked = false;
 
@@ -195,79 +191,16 @@ static void add_calls(hearth_use_list *list, hearth_marks *marks, const zend_exe
 
 void hearth_use_begins(hearth_task *task)
 {
-	add_calls(&task->uses, &task->marks, NULL);
+	hearth_use_add_calls(&task->uses, &task->marks, NULL);
 }
 
 void hearth_use_ends(hearth_task *task)
 {
 	if (task->uses.count) {
-		leave_all(&task->uses);
+		hearth_use_leave(&task->uses);
 	}
 	if (UNEXPECTED(task->marks.list)) {
 		hearth_marks_put_back(&task->marks);
-	}
-}
-
-/* ---- suspended Fibers ---- */
-
-/*
- * The use by the calls on the stack of a suspended Fiber. It is noted outside of that stack, which may be
- * dropped without being unwound.
- */
-typedef struct fiber_uses {
-	hearth_use_list uses;
-	const zend_fiber_context *context;
-	struct fiber_uses *next;
-} fiber_uses;
-
-static fiber_uses *fibers;
-
-void hearth_use_forget(hearth_task *task)
-{
-	hearth_use_ends(task);
-	for (fiber_uses *fiber = fibers; fiber; fiber = fiber->next) {
-		if (fiber->uses.count && fiber->uses.used[0].task == hearth_task_id(task)) {
-			leave_all(&fiber->uses);
-		}
-	}
-}
-
-void hearth_use_forget_stack(const zend_fiber_context *context)
-{
-	for (fiber_uses **place = &fibers; *place; place = &(*place)->next) {
-		fiber_uses *fiber = *place;
-
-		if (fiber->context == context) {
-			*place = fiber->next;
-			leave_all(&fiber->uses);
-			pefree(fiber->uses.used, 1);
-			pefree(fiber, 1);
-			return;
-		}
-	}
-}
-
-void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
-{
-	const zend_fiber_context *context = EG(current_fiber_context);
-	hearth_use_list uses = {0};
-	hearth_marks marks = {0};
-	fiber_uses *fiber;
-
-	if (EG(active_fiber)) {
-		add_calls(&uses, &marks, EG(active_fiber)->stack_bottom);
-	}
-	if (UNEXPECTED(uses.count)) {
-		fiber = pemalloc(sizeof *fiber, 1);
-		*fiber = (fiber_uses){.uses = uses, .context = context, .next = fibers};
-		fibers = fiber;
-	}
-	watch->original(call, return_value);
-	if (UNEXPECTED(uses.count)) {
-		hearth_use_forget_stack(context);
-	}
-	if (UNEXPECTED(marks.list)) {
-		hearth_marks_put_back(&marks);
 	}
 }
 

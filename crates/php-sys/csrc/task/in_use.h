@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "hearth.h"
+#include "task/marks.h"
 
 /* A connection or stream that a task uses while it waits. */
 typedef struct hearth_used {
@@ -36,6 +37,15 @@ void hearth_connections_end(void);
 /* Called before the running task is left: what its calls use is in use until hearth_use_ends. */
 void hearth_use_begins(hearth_task *task);
 void hearth_use_ends(hearth_task *task);
+/*
+ * Adds what the calls use from the running one down to `bottom`, which it was called from: the call that waits, and the calls
+ * that run the PHP code around it, be that a callback, a constructor, an error handler or a stream's wrapper.
+ */
+void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend_execute_data *bottom);
+/* Ends the use of everything in the list, which is empty then. */
+void hearth_use_leave(hearth_use_list *list);
+
+/* task/in_use_fibers.c */
 /* Frees what a broken task used. */
 void hearth_use_forget(hearth_task *task);
 /* Forgets the stack of `context`, which has been destroyed. */

@@ -659,7 +659,7 @@ namespace Hearth\Internal {
     /**
      * @internal Which task has which connection of a pool.
      *
-     * A task's loans come back when it ends. Code that runs for another task, in `timeout()`, has what that one has.
+     * A task's leases come back when it ends. Code that runs for another task, in `timeout()`, has what that one has.
      */
     final class LeaseTable
     {
@@ -669,7 +669,7 @@ namespace Hearth\Internal {
          * @param \Closure(\Hearth\Pool\Entry, bool): void $returned gets what came back when its task ended and was not handed
          *     on, and whether it is in order
          * @param bool $binds whether `current()` tells
-         * @param bool $autoReturn whether loans come back when their task ends
+         * @param bool $autoReturn whether leases come back when their task ends
          */
         public function __construct(string $name, WaitQueue $waiters, Histogram $borrowTime, Histogram $useTime, \Closure $returned, bool $binds, bool $autoReturn)
         {
@@ -701,7 +701,7 @@ namespace Hearth\Internal {
         }
 
         /**
-         * Its loan is over. Tells whether it is in order: nothing to reset, no reason to close it; null: it was, and a task that waited
+         * Its lease is over. Tells whether it is in order: nothing to reset, no reason to close it; null: it was, and a task that waited
          * has it.
          */
         public function takeBack(\Hearth\Pool\Entry $entry): ?bool
@@ -723,7 +723,7 @@ namespace Hearth\Internal {
         {
         }
 
-        /** Whether loans may leave something to reset, and whether an entry and its PDO show all of that. */
+        /** Whether leases may leave something to reset, and whether an entry and its PDO show all of that. */
         public function know(bool $resets, bool $shows): void
         {
         }

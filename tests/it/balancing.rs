@@ -160,7 +160,7 @@ fn reloads_under_load_lose_nothing() {
         answer.is_ok_and(|answer| answer.header("connection") != Some("close"))
     };
     let client = |number: usize, done: &Done| {
-        while !done.yet() {
+        while !done.is_done() {
             let mut client = Client::connect(&address);
             if number.is_multiple_of(2) {
                 ask(
@@ -168,7 +168,7 @@ fn reloads_under_load_lose_nothing() {
                     "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
                 );
             } else {
-                while ask(&mut client, GET) && !done.yet() {}
+                while ask(&mut client, GET) && !done.is_done() {}
             }
         }
     };

@@ -48,7 +48,7 @@ fn the_cache_is_cleared_under_load() {
     let server = site().start();
     let ask = |_, done: &Done| {
         let mut client = server.connect();
-        while !done.yet() {
+        while !done.is_done() {
             assert_ne!(ok(&client.get("/")), "");
         }
     };

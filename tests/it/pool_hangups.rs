@@ -78,7 +78,7 @@ fn next(state: &mut u64) -> usize {
 fn client(server: &Server, number: usize, done: &Done, answered: &AtomicUsize) {
     let mut state = number as u64 + 1;
     let mut client = server.connect();
-    while !done.yet() {
+    while !done.is_done() {
         let (path, expected) = PATHS[next(&mut state) % PATHS.len()];
         client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
         if next(&mut state).is_multiple_of(5) || next(&mut state).is_multiple_of(4) {

@@ -188,7 +188,7 @@ impl Look {
 fn under_queries(server: &Server, meanwhile: impl FnOnce()) {
     let ask = |_, done: &Done| {
         let mut client = server.connect();
-        while !done.yet() {
+        while !done.is_done() {
             client.send("GET /query HTTP/1.1\r\nHost: a\r\n\r\n");
             match client.try_response(false) {
                 Ok(answer) => drop(ok(&answer)),

@@ -62,13 +62,13 @@ fn what_was_borrowed_at_boot_comes_back() {
         .args(["--workers", "1"])
         .env("DSN", MariaDb::shared().dsn())
         .start();
-    eventually("the loan of the boot is over", || {
+    eventually("the lease of the boot is over", || {
         ok(&server.get("/stats")).starts_with("0 ")
     });
     assert_eq!(ok(&server.get("/two")), "[1,2]");
     let asks = |number: usize, done: &Done| {
         let mut client = server.connect();
-        while !done.yet() {
+        while !done.is_done() {
             client.send(format!("GET /?n={number} HTTP/1.1\r\nHost: a\r\n\r\n"));
             let answer = ok(&client.response());
             assert!(

@@ -27,17 +27,17 @@ $fakes = new Hearth\Pool\Pool(fn () => new Fake(), size: 3, minimumIdle: 0, borr
 $pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'hearth', 'hearth', [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION], size: 3, total: 5, minimumIdle: 0, borrowTimeout: 20, name: 'soak');
 $semaphore = new Hearth\Semaphore(2);
 $mutex = new Hearth\Mutex();
-$loans = 0;
+$leases = 0;
 $inside = 0;
 
-/** One loan of a fake connection, ended in one of many ways. */
-$loan = function (Chance $chance) use ($fakes, &$loans): void {
-    ++$loans;
+/** One lease of a fake connection, ended in one of many ways. */
+$lease = function (Chance $chance) use ($fakes, &$leases): void {
+    ++$leases;
     $fake = $fakes->borrow();
     if ($fake->owner !== null) {
         throw new LogicException("two owners: $fake->owner");
     }
-    $fake->owner = $loans;
+    $fake->owner = $leases;
     try {
         $chance->upTo(3) === 0 && usleep($chance->upTo(300));
     } finally {
@@ -90,7 +90,7 @@ $fault = function (Chance $chance) use ($pdo): void {
     throw new LogicException('a transaction went on, on another connection');
 };
 
-$step = function (Chance $chance, stdClass $seen, Hearth\Channel $channel) use ($loan, $transfer, $fault, $semaphore, $mutex, &$inside): void {
+$step = function (Chance $chance, stdClass $seen, Hearth\Channel $channel) use ($lease, $transfer, $fault, $semaphore, $mutex, &$inside): void {
     switch ($chance->upTo(11)) {
         case 0:
             $semaphore->with(function () use ($chance, &$inside): void {
@@ -132,7 +132,7 @@ $step = function (Chance $chance, stdClass $seen, Hearth\Channel $channel) use (
             }
             break;
         default:
-            $loan($chance);
+            $lease($chance);
     }
 };
 
@@ -186,7 +186,7 @@ $hard = function (int $seed) use ($requests): string {
     return $requests($seed);
 };
 
-return function (Hearth\Request $request) use ($hard, $requests, $fakes, $pdo, $semaphore, $mutex, &$loans): string {
+return function (Hearth\Request $request) use ($hard, $requests, $fakes, $pdo, $semaphore, $mutex, &$leases): string {
     switch ($request->path) {
         case '/open':
             $pdo->exec('CREATE OR REPLACE TABLE soak (id INT AUTO_INCREMENT PRIMARY KEY, n INT NOT NULL)');
@@ -207,8 +207,8 @@ return function (Hearth\Request $request) use ($hard, $requests, $fakes, $pdo, $
             return 'all';
         case '/rows':
             return json_encode($pdo->query('SELECT COUNT(*) = 2 * SUM(n = 7) AND SUM(n) = 0, SUM(n = 7) FROM soak')->fetch(PDO::FETCH_NUM));
-        case '/loans':
-            return (string) $loans;
+        case '/leases':
+            return (string) $leases;
         case '/hard':
             return $hard((int) $request->query('seed'));
     }

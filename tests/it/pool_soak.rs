@@ -1,6 +1,6 @@
-//! Loans with faults, cancellations and exits: no place, no waiter and no healthy transaction is lost.
+//! Leases with faults, cancellations and exits: no place, no waiter and no healthy transaction is lost.
 //!
-//! `SOAK_LOANS=1000000 cargo test -p it -- pool_soak` makes that many loans; `SOAK_SEED=7` begins with another seed.
+//! `SOAK_LEASES=1000000 cargo test -p it -- pool_soak` makes that many leases; `SOAK_SEED=7` begins with another seed.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -12,8 +12,8 @@ use testkit::service::MariaDb;
 
 use crate::support::{eventually, ok};
 
-/// Loans of the usual run.
-const LOANS: u64 = 4_000;
+/// Leases of the usual run.
+const LEASES: u64 = 4_000;
 const CLIENTS: u64 = 4;
 const REST: &str = "[[0,0,0],[0,0,0],2,0,false]";
 
@@ -21,8 +21,8 @@ fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Sends requests until one shows a problem or `loans` were made; every ninth client leaves.
-fn ask(server: &Server, seeds: &AtomicU64, loans: u64) -> (u64, Vec<String>) {
+/// Sends requests until one shows a problem or `leases` were made; every ninth client leaves.
+fn ask(server: &Server, seeds: &AtomicU64, leases: u64) -> (u64, Vec<String>) {
     let (mut committed, mut problems) = (0, Vec::new());
     let mut client = server.connect();
     while problems.is_empty() {
@@ -41,15 +41,15 @@ fn ask(server: &Server, seeds: &AtomicU64, loans: u64) -> (u64, Vec<String>) {
             Some(n) => committed += n,
             None => problems.push(format!("SOAK_SEED={seed}: {answer}")),
         }
-        if server_loans(server) >= loans {
+        if server_leases(server) >= leases {
             break;
         }
     }
     (committed, problems)
 }
 
-fn server_loans(server: &Server) -> u64 {
-    ok(&server.get("/loans")).parse().expect("a number")
+fn server_leases(server: &Server) -> u64 {
+    ok(&server.get("/leases")).parse().expect("a number")
 }
 
 fn server<const N: usize>(database: &MariaDb, silent: &TcpListener, words: [&str; N]) -> Server {
@@ -98,7 +98,7 @@ fn time_limits_and_fatal_errors_lose_no_place_and_leave_no_half_transaction() {
     // Which takes longer than the limit on a busy machine.
     eventually("the table is made", || server.get("/open").status == 200);
     let seeds = AtomicU64::new(1);
-    let requests = setting("SOAK_LOANS").unwrap_or(LOANS) / 10;
+    let requests = setting("SOAK_LEASES").unwrap_or(LEASES) / 10;
     let problems: Vec<String> = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
             .map(|_| scope.spawn(|| ask_in_a_hard_life(&server, &seeds, requests)))
@@ -125,16 +125,16 @@ fn time_limits_and_fatal_errors_lose_no_place_and_leave_no_half_transaction() {
 }
 
 #[test]
-fn loans_lose_no_place_no_waiter_and_no_healthy_transaction() {
+fn leases_lose_no_place_no_waiter_and_no_healthy_transaction() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let database = MariaDb::start();
     let server = server(&database, &silent, ["--workers", "1"]);
     ok(&server.get("/open"));
     let seeds = AtomicU64::new(setting("SOAK_SEED").unwrap_or(1));
-    let loans = setting("SOAK_LOANS").unwrap_or(LOANS);
+    let leases = setting("SOAK_LEASES").unwrap_or(LEASES);
     let (committed, problems) = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|_| scope.spawn(|| ask(&server, &seeds, loans)))
+            .map(|_| scope.spawn(|| ask(&server, &seeds, leases)))
             .collect();
         clients
             .into_iter()

@@ -230,11 +230,11 @@ fn a_server_without_pools_says_nothing_of_them() {
 }
 
 #[test]
-fn a_long_loan_is_listed_with_its_place() {
+fn a_long_lease_is_listed_with_its_place() {
     let server = server("1").start();
     let mut client = server.connect();
     client.send("GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    eventually("the loan is listed", || {
+    eventually("the lease is listed", || {
         let status = status(&server, &["--pools"]);
         status.contains("GET /other") && status.contains("app.php:")
     });

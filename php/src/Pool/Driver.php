@@ -22,7 +22,7 @@ interface Driver
     /** Queries the other side to see whether the connection works; false or an exception: it does not. */
     public function check(Entry $entry): bool;
 
-    /** Whether the session of a loan has state that a new connection would not have: an open transaction, or settings. */
+    /** Whether the session of a lease has state that a new connection would not have: an open transaction, or settings. */
     public function holdsState(Entry $entry): bool;
 
     /** Whether `reset()` would have to wait for something. */

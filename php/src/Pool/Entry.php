@@ -19,10 +19,10 @@ final class Entry
     /** How many times the owner of a lent connection has borrowed it without giving it back. */
     public int $depth = 0;
 
-    /** The number of loans that have ended; code that remembers an older number has lost the connection. */
+    /** The number of leases that have ended; code that remembers an older number has lost the connection. */
     public int $lease = 0;
 
-    /** The task in which the pool runs the app's code on it between two loans; 0: none. */
+    /** The task in which the pool runs the app's code on it between two leases; 0: none. */
     public int $usedBy = 0;
 
     public float $borrowedAt = 0.0;
@@ -40,31 +40,31 @@ final class Entry
     /** Whether its statements are watched (by `Pdo`, `Redis`), so that `dirty` can be relied on. */
     public bool $watched = false;
 
-    /** Whether a statement of this loan may have changed the state of the session. */
+    /** Whether a statement of this lease may have changed the state of the session. */
     public bool $dirty = false;
 
-    /** The loan with an open transaction that was not seen to end. Only for drivers whose broken connections cannot tell. */
+    /** The lease with an open transaction that was not seen to end. Only for drivers whose broken connections cannot tell. */
     public int $begun = -1;
 
-    /** The loan with a statement that begins or ends a transaction, and whose effect has not been checked since. */
+    /** The lease with a statement that begins or ends a transaction, and whose effect has not been checked since. */
     public int $unsettled = -1;
 
-    /** The loan in which `rollBack()` was called after the connection broke: its task knows what it lost. */
+    /** The lease in which `rollBack()` was called after the connection broke: its task knows what it lost. */
     public int $resigned = -1;
 
-    /** The number of live prepared statements of this loan that use the connection when they are freed. */
+    /** The number of live prepared statements of this lease that use the connection when they are freed. */
     public int $statements = 0;
 
     /** Whether freeing a statement may use the connection, because the server must be told. */
     public bool $statementsUseIt = true;
 
-    /** The loan in which a statement was last executed. */
+    /** The lease in which a statement was last executed. */
     public int $ran = -1;
 
-    /** @var list<object> statements and results of ended loans: to free one may use the connection */
+    /** @var list<object> statements and results of ended leases: to free one may use the connection */
     public array $kept = [];
 
-    /** @var array<int, mixed> attributes that this loan has changed, with the values to restore */
+    /** @var array<int, mixed> attributes that this lease has changed, with the values to restore */
     public array $attributes = [];
 
     /** @var list<array{function: string, class?: string, file?: string, line?: int}>|null where it was borrowed */

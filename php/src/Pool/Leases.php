@@ -11,13 +11,13 @@ use Hearth\Internal\EffectiveTask;
 use function Hearth\Internal\monotonic;
 
 /**
- * The loans of a pool: which task has which connection, how one is lent, and what happens when it comes back.
+ * The leases of a pool: which task has which connection, how one is lent, and what happens when it comes back.
  *
  * @internal
  */
 final class Leases
 {
-    /** The most loans that the server shows. */
+    /** The most leases that the server shows. */
     public const MOST_SHOWN = 20;
 
     /** The process in which tasks borrow; 0 = no task has borrowed yet. */
@@ -31,10 +31,10 @@ final class Leases
     /** The driver that tells whether there is; null: there always is. */
     private ?Driver $driver = null;
 
-    /** Whether the place of each loan is recorded. */
+    /** Whether the place of each lease is recorded. */
     private readonly bool $traces;
 
-    /** Whether the app's check is called before each loan. */
+    /** Whether the app's check is called before each lease. */
     private readonly bool $asks;
 
     /** Whether an idle connection may be lent without further checks. */
@@ -48,7 +48,7 @@ final class Leases
     private Check $check;
     private QueryCancel $cancel;
 
-    /** @param \Closure(): void $prepare called before the first loan in a process, and if the pool is closed */
+    /** @param \Closure(): void $prepare called before the first lease in a process, and if the pool is closed */
     public function __construct(
         private readonly string $name,
         private readonly Options $options,
@@ -70,7 +70,7 @@ final class Leases
         $this->serve(true);
     }
 
-    /** Sets the objects of this process. Loans of another process are not known here. */
+    /** Sets the objects of this process. Leases of another process are not known here. */
     public function begin(Acquirer $acquirer, Reset $reset, Check $check, QueryCancel $cancel): void
     {
         $this->cancel = $cancel;
@@ -337,7 +337,7 @@ final class Leases
     private function wornOut(Entry $entry): ?string
     {
         $left = match (true) {
-            $entry->statements > 0 => 'a prepared statement outlived the loan of its connection, which is closed for that; keep the SQL, not the statement',
+            $entry->statements > 0 => 'a prepared statement outlived the lease of its connection, which is closed for that; keep the SQL, not the statement',
             !$entry->watched && Internal\hasUnreadResult($entry->connection) => 'a connection came back with a result that was not read to its end, and is '
                 . 'closed for that; read all rows, or close the cursor',
             default => null,
@@ -354,7 +354,7 @@ final class Leases
     /**
      * Lists which task has a connection, since when, and (with `leakThreshold`) where it was borrowed.
      *
-     * @param int $most the most loans to list; the longest come first
+     * @param int $most the most leases to list; the longest come first
      * @return list<array{task: int, request: string, seconds: float, place: ?string}>
      */
     public function toArray(int $most): array

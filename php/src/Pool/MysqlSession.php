@@ -7,7 +7,7 @@ namespace Hearth\Pool;
 use Hearth\Internal;
 
 /**
- * The state that a pool's factory gives to sessions of MySQL or MariaDB, and how to restore it after a loan.
+ * The state that a pool's factory gives to sessions of MySQL or MariaDB, and how to restore it after a lease.
  *
  * COM_RESET_CONNECTION undoes the settings of a session, also those of the factory, but leaves its database and its role.
  *

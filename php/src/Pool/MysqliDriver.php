@@ -7,7 +7,7 @@ namespace Hearth\Pool;
 use Hearth\Internal;
 
 /**
- * Connections of mysqli. Their queries are not seen, so each connection is reset after each loan.
+ * Connections of mysqli. Their queries are not seen, so each connection is reset after each lease.
  *
  * @internal
  */

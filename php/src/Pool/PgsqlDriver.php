@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * Connections of ext/pgsql. Their queries are not seen, so each connection is reset after each loan.
+ * Connections of ext/pgsql. Their queries are not seen, so each connection is reset after each lease.
  *
  * @internal
  */

@@ -54,7 +54,7 @@ final class Pool
      * @param (callable(T): mixed)|null $keepalive called for connections that were idle for $keepaliveInterval; false or an
      *     exception: the connection is closed and replaced
      * @param float $keepaliveInterval seconds, − 0 to 20 %
-     * @param (callable(T): mixed)|null $check called before each loan; false or an exception: another connection is taken.
+     * @param (callable(T): mixed)|null $check called before each lease; false or an exception: another connection is taken.
      *     Without it, a connection that was idle for $checkAfter is checked as its kind needs (PDO, Redis)
      * @param float $checkAfter seconds
      * @param 'auto'|'transaction'|'none'|callable(T): mixed $reset on return: 'auto' = roll back and reset the session by
@@ -171,7 +171,7 @@ final class Pool
         return $this->leases->current();
     }
 
-    /** @internal for `Pdo` and `Redis`: the loans of this pool */
+    /** @internal for `Pdo` and `Redis`: the leases of this pool */
     public function leases(): Leases
     {
         return $this->leases;
@@ -381,7 +381,7 @@ final class Pool
         throw new \Exception('a pool cannot be serialized');
     }
 
-    /** @internal resets each connection after each loan from now on, because the app asks for what its session remembers */
+    /** @internal resets each connection after each lease from now on, because the app asks for what its session remembers */
     public function resetAlways(): void
     {
         $driver = $this->connector->driver();

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * The state that a pool's factory gives to sessions of PostgreSQL, and how to restore it after a loan.
+ * The state that a pool's factory gives to sessions of PostgreSQL, and how to restore it after a lease.
  *
  * `DISCARD ALL` undoes the settings of a session, also those of the factory.
  *

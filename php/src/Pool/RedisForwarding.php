@@ -146,7 +146,7 @@ trait RedisForwarding
         return $this->pool ?? throw new \RedisException('connect() has not been called');
     }
 
-    /** Outside a task, applies to all connections; inside one to this task's connection, which is closed after its loan. */
+    /** Outside a task, applies to all connections; inside one to this task's connection, which is closed after its lease. */
     public function auth(#[\SensitiveParameter] $credentials): \Redis|bool
     {
         if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {

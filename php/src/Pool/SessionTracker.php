@@ -30,7 +30,7 @@ final class SessionTracker
         return $changes;
     }
 
-    /** If this loan has run no statement yet, makes the session forget the values of an earlier loan. */
+    /** If this lease has run no statement yet, makes the session forget the values of an earlier lease. */
     public function forgetEarlier(Entry $entry): void
     {
         if ($entry->ran !== $entry->lease) {
@@ -51,7 +51,7 @@ final class SessionTracker
         }
     }
 
-    /** Makes a new connection's statements instances of the class that knows its loan. */
+    /** Makes a new connection's statements instances of the class that knows its lease. */
     public function adopt(Entry $entry): void
     {
         $entry->watched = true;
@@ -62,7 +62,7 @@ final class SessionTracker
         $this->mindStatementClass($entry, $class[0] ?? \PDOStatement::class);
     }
 
-    /** A statement of another class does not know its loan, and could run in another task's: then it is lent only once. */
+    /** A statement of another class does not know its lease, and could run in another task's: then it is lent only once. */
     public function mindStatementClass(Entry $entry, string $class): void
     {
         if ($class !== \PDOStatement::class && !\is_a($class, Statement::class, true)) {
@@ -70,7 +70,7 @@ final class SessionTracker
         }
     }
 
-    /** Returns the value to restore; null if it cannot be read: then the connection is replaced after this loan. */
+    /** Returns the value to restore; null if it cannot be read: then the connection is replaced after this lease. */
     public static function attributeOf(\PDO $pdo, int $attribute): mixed
     {
         try {

@@ -91,7 +91,7 @@ final class Sql
         return \preg_match(self::TRANSACTION, $sql) === 1;
     }
 
-    /** Whether the statement asks for something that the session remembers of earlier statements, maybe of another loan. */
+    /** Whether the statement asks for something that the session remembers of earlier statements, maybe of another lease. */
     public static function recalls(string $sql): bool
     {
         return \preg_match('/\b(?:last_insert_id|found_rows|row_count|lastval|currval)\b|\bshow\s+(?:count|warnings|errors)\b|@@(?:identity|last_insert_id|warning_count|error_count)/i', $sql) === 1;

@@ -21,7 +21,7 @@ final class SqliteSession
         foreach (self::PRAGMAS as $name) {
             $columns[] = "(SELECT * FROM pragma_$name)";
         }
-        // With PDO's own class, because a statement of the pool's class belongs to a loan.
+        // With PDO's own class, because a statement of the pool's class belongs to a lease.
         $statement = $pdo->prepare('SELECT ' . \implode(', ', $columns), [\PDO::ATTR_STATEMENT_CLASS => [\PDOStatement::class]]);
         if ($statement === false || !$statement->execute()) {
             throw PdoDriver::silentError($pdo->errorInfo());

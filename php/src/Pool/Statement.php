@@ -13,11 +13,11 @@ if (!\class_exists(\PDOStatement::class, false)) {
  * that went back to the pool.
  *
  * A statement class of an app (`PDO::ATTR_STATEMENT_CLASS`) must extend this class; a connection with statements of another
- * class is closed after its loan.
+ * class is closed after its lease.
  */
 class Statement extends \PDOStatement
 {
-    /** The connection of its loan; null until `adopt()`, which runs before other code sees the statement. */
+    /** The connection of its lease; null until `adopt()`, which runs before other code sees the statement. */
     private ?Entry $entry = null;
 
     private int $lease = 0;

@@ -63,7 +63,7 @@ trait BrokenConnections
             'START, ROLLBACK' => static fn (Pdo $pdo) => [$pdo->exec('start transaction'), $pdo->exec('/* all of it */ rollback')],
             'BEGIN, commit()' => static fn (Pdo $pdo) => [$pdo->query('BEGIN'), $pdo->commit()],
             'beginTransaction(), COMMIT' => static fn (Pdo $pdo) => [$pdo->beginTransaction(), $pdo->exec('COMMIT')],
-            'of an earlier loan' => static function (Pdo $pdo): void {
+            'of an earlier lease' => static function (Pdo $pdo): void {
                 async(fn () => $pdo->query('BEGIN'))->await();
                 self::settle($pdo->pool());
             },

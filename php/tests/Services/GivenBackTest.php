@@ -133,7 +133,7 @@ final class GivenBackTest extends TestCase
         $this->needsTheServer();
         $this->inTask(function (): void {
             $pool = $this->pool(self::pdo(Services::mariadb()));
-            for ($loan = 0; $loan < 3; ++$loan) {
+            for ($lease = 0; $lease < 3; ++$lease) {
                 $pool->with(function (\PDO $pdo): void {
                     $one = static fn (): int => (int) $pdo->query('SELECT 1')->fetchColumn();
                     self::assertSame(1, $one());
@@ -149,7 +149,7 @@ final class GivenBackTest extends TestCase
         });
     }
 
-    /** What the pool calls itself, between two loans, may use it. */
+    /** What the pool calls itself, between two leases, may use it. */
     public function testThePoolsOwnCallablesMayUseIt(): void
     {
         $this->needsTheServer();
@@ -167,7 +167,7 @@ final class GivenBackTest extends TestCase
                 'init' => $use('init'), 'reset' => $use('reset'), 'check' => $use('check'), 'keepalive' => $use('keepalive'),
                 'keepaliveInterval' => 0.05, 'checkAfter' => 0.0, 'logger' => $logger,
             ]);
-            for ($loan = 0; $loan < 3; ++$loan) {
+            for ($lease = 0; $lease < 3; ++$lease) {
                 async(static fn () => $pool->with(static fn (\PDO $pdo) => $pdo->exec('DO 1')))->await();
                 foreach (['init', 'reset', 'keepalive', 'check'] as $what) {
                     if ($what === 'check') {

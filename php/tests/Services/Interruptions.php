@@ -205,7 +205,7 @@ trait Interruptions
                     $this->thrown(\PDOException::class, static fn () => $pdo->query(static::sleeping(10))->fetchAll());
                     self::assertLessThan(5.0, \microtime(true) - $began);
                     self::assertSame(1, (int) $pdo->query('SELECT 1')->fetchColumn());
-                    // What a task changes holds for its loan only.
+                    // What a task changes holds for its lease only.
                     $pdo->exec(static::unlimited());
                     self::assertSame(1, (int) $pdo->query(static::sleeping(0.1))->fetchColumn());
                 })->await();

@@ -10,10 +10,10 @@ use Hearth\Tests\Fixtures\PlainStatement;
 
 use function Hearth\async;
 
-/** What a loan of `Pool\Pdo` leaves behind besides the state of its session. */
+/** What a lease of `Pool\Pdo` leaves behind besides the state of its session. */
 trait Leftovers
 {
-    /** @return array<string, array{\Closure(\PDO): \PDOStatement, bool}> makes a statement of a class of the app, and whether it knows its loan */
+    /** @return array<string, array{\Closure(\PDO): \PDOStatement, bool}> makes a statement of a class of the app, and whether it knows its lease */
     public static function statementClasses(): array
     {
         $set = static fn (string $class) => static function (\PDO $pdo) use ($class): \PDOStatement {
@@ -31,7 +31,7 @@ trait Leftovers
     }
 
     /** @dataProvider statementClasses */
-    public function testAStatementOfAnyClassRunsInItsLoanOnly(\Closure $make, bool $isKnown): void
+    public function testAStatementOfAnyClassRunsInItsLeaseOnly(\Closure $make, bool $isKnown): void
     {
         $this->inTask(function () use ($make, $isKnown): void {
             $pdo = $this->pdo(size: 2, attributes: [\PDO::ATTR_EMULATE_PREPARES => true]);
@@ -117,7 +117,7 @@ trait Leftovers
         });
     }
 
-    /** A statement in a cycle dies when the collector comes by, long after its loan. */
+    /** A statement in a cycle dies when the collector comes by, long after its lease. */
     public function testAStatementInGarbageCostsNoConnection(): void
     {
         $this->inTask(function (): void {

@@ -11,7 +11,7 @@ use Hearth\Tests\TestCase;
 
 use function Hearth\async;
 
-/** Pools of mysqli and of ext/pgsql. What a loan leaves in a session is StatesTest's. */
+/** Pools of mysqli and of ext/pgsql. What a lease leaves in a session is StatesTest's. */
 final class OtherDriversTest extends TestCase
 {
     /** @return array<string, array{\Closure(): \Closure(): object, \Closure(object): int, \Closure(int): mixed}> a factory, the session's number, and its end */
@@ -39,7 +39,7 @@ final class OtherDriversTest extends TestCase
         ];
     }
 
-    /** Under plain php the pool closes the connection after its loan, so it may be gone already. */
+    /** Under plain php the pool closes the connection after its lease, so it may be gone already. */
     private static function killInMariadb(int $number): void
     {
         try {

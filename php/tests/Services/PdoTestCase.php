@@ -139,7 +139,7 @@ abstract class PdoTestCase extends TestCase
         self::assertSame([200, -200], \array_map('intval', self::plain()->query('SELECT n FROM accounts ORDER BY id')->fetchAll(\PDO::FETCH_COLUMN)));
     }
 
-    /** A statement keeps its connection open, and with it the transaction that its loan left. */
+    /** A statement keeps its connection open, and with it the transaction that its lease left. */
     public function testWhatCodeKeepsOfAClosedConnectionHoldsNoLocks(): void
     {
         if (!$this->native()) {
@@ -313,7 +313,7 @@ abstract class PdoTestCase extends TestCase
         });
     }
 
-    public function testStatementThatOutlivesItsLoanCannotTouchTheConnection(): void
+    public function testStatementThatOutlivesItsLeaseCannotTouchTheConnection(): void
     {
         $this->inTask(function (): void {
             $pdo = $this->pdo(size: 1);
@@ -344,7 +344,7 @@ abstract class PdoTestCase extends TestCase
                 return $statement;
             })->await();
             self::assertSame(['statement' => 1], $pdo->pool()->stats()['destroyed']);
-            self::assertTrue($this->logger->has('outlived the loan'));
+            self::assertTrue($this->logger->has('outlived the lease'));
             async(fn () => $pdo->prepare('SELECT 1')->execute())->await();
             self::assertSame(1, $pdo->pool()->stats()['idle']);
             unset($kept);

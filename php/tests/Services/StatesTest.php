@@ -13,7 +13,7 @@ use function Hearth\async;
 use function Hearth\parallel;
 
 /**
- * What becomes of each kind of state that a loan leaves: restored, or the connection closed. The table of docs/guide/pool.md is made
+ * What becomes of each kind of state that a lease leaves: restored, or the connection closed. The table of docs/guide/pool.md is made
  * here: `HEARTH_WRITE_DOCS=1 hearth run phpunit --filter StatesTest`.
  */
 final class StatesTest extends TestCase
@@ -22,13 +22,13 @@ final class StatesTest extends TestCase
     private const BEGIN = "<!-- states: made by StatesTest -->\n";
     private const END = '<!-- end of states -->';
 
-    public function testNothingThatALoanLeavesReachesTheNext(): void
+    public function testNothingThatALeaseLeavesReachesTheNext(): void
     {
         if (!$this->native()) {
             self::markTestSkipped('needs the server: COM_RESET_CONNECTION');
         }
         $databases = [new States\Mariadb(), new States\Postgresql(), new States\Sqlite(), new States\Redis()];
-        // Each database beside the others: a loan mostly waits.
+        // Each database beside the others: a lease mostly waits.
         $outcomes = $this->inTask(static fn () => parallel(\array_map(static fn (States\Database $database) => static fn () => self::outcomes($database), $databases)));
         $table = [];
         $leaks = [];

@@ -14,7 +14,7 @@ final class LeaseTable
     /** @var array<int, list<Entry>> by task */
     private array $leases = [];
 
-    /** @var array<int, true> tasks at whose end their loans come back */
+    /** @var array<int, true> tasks at whose end their leases come back */
     private array $watched = [];
 
     private int $process = 0;

@@ -357,8 +357,8 @@ final class PoolBorrowTest extends PoolTestCase
         });
     }
 
-    /** What an idle connection's loan and return leave behind is nothing: no garbage, no root of it, no memory. */
-    public function testALoanCostsTheCollectorNothing(): void
+    /** What an idle connection's lease and return leave behind is nothing: no garbage, no root of it, no memory. */
+    public function testALeaseCostsTheCollectorNothing(): void
     {
         if (!$this->native()) {
             self::markTestSkipped('the shim of tasks is made of PHP objects');

@@ -276,7 +276,7 @@ final class PoolFaultsTest extends PoolTestCase
         });
     }
 
-    public function testResetRunsBesideTheRequestAndBeforeTheNextLoan(): void
+    public function testResetRunsBesideTheRequestAndBeforeTheNextLease(): void
     {
         $this->inTask(function (): void {
             $log = new \ArrayObject();

@@ -80,7 +80,7 @@ final class PoolUpkeepTest extends PoolTestCase
             })));
             // The lifetime is spread by 2.5 %.
             self::assertGreaterThan(0.098, $lent->second, 'it was replaced while others waited, before the reserve timeout');
-            // All loans take 0.6 s.
+            // All leases take 0.6 s.
             self::assertLessThan(0.35, $lent->first, 'it was lent again after the reserve timeout');
         });
     }

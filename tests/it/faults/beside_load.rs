@@ -68,7 +68,7 @@ impl Ordinary {
 
     fn visit(&self, server: &Server, done: &Done) {
         let mut client = server.connect();
-        while !done.yet() {
+        while !done.is_done() {
             let began = Instant::now();
             client.send_or_break("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
             match client.try_response(false) {

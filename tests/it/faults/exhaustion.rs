@@ -18,7 +18,7 @@ const NOTICED: Duration = Duration::from_secs(1);
 fn attack(server: &Server, page: &str) -> (u32, Duration) {
     let (mut attacks, mut longest) = (0, Duration::ZERO);
     let visit = |_, done: &Done| {
-        while !done.yet() {
+        while !done.is_done() {
             assert_eq!(server.get(page).status, 500);
         }
     };

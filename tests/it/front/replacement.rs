@@ -60,7 +60,7 @@ fn workers_are_recycled_without_a_request_lost() {
         let pids = Mutex::new(std::collections::HashSet::new());
         let ask = |_, done: &Done| {
             let mut client = server.connect();
-            while !done.yet() {
+            while !done.is_done() {
                 let response = client.get(target);
                 pids.lock().expect("no panic").insert(ok(&response));
                 // In direct mode a worker that leaves takes its connections with it, politely.

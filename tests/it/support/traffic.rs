@@ -9,7 +9,7 @@ use testkit::http::Response;
 pub(crate) struct Done(AtomicBool);
 
 impl Done {
-    pub(crate) fn yet(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn under_load(
     let (answered, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let ask = |_, done: &Done| {
         let mut client = server.connect();
-        while !done.yet() {
+        while !done.is_done() {
             let response = client.get(target);
             answered.fetch_add(1, Ordering::Relaxed);
             if response.status != 200 {

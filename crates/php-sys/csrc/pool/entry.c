@@ -123,7 +123,7 @@ bool hearth_pool_entry_is_unchanged(zend_object *entry)
 		&& !hearth_in_transaction(property(entry, at.connection));
 }
 
-bool hearth_pool_entry_is_first_loan(zend_object *entry)
+bool hearth_pool_entry_is_first_lease(zend_object *entry)
 {
 	return Z_LVAL_P(property(entry, at.lease)) == 0;
 }

@@ -23,7 +23,7 @@ bool hearth_pool_entry_is_sound(zend_object *entry, double now);
 /* Whether there is nothing to reset; only known for an entry whose statements are watched. */
 bool hearth_pool_entry_is_unchanged(zend_object *entry);
 /* Whether none of its leases has ended yet. */
-bool hearth_pool_entry_is_first_loan(zend_object *entry);
+bool hearth_pool_entry_is_first_lease(zend_object *entry);
 bool hearth_pool_entry_is_lent(zend_object *entry);
 bool hearth_pool_entry_is_lent_to(zend_object *entry, uint64_t task);
 /* Returns the task that may use it: its borrower, or the task in which the pool runs the app's code on it; 0: none. */

@@ -67,7 +67,7 @@ static struct hearth_lease **find(struct hearth_lease **list, const lease_table 
 }
 
 /* Removes the lease; the caller must release the entry. */
-static zend_object *end_loan(struct hearth_lease **place)
+static zend_object *end_lease(struct hearth_lease **place)
 {
 	struct hearth_lease *lease = *place;
 	zend_object *entry = lease->entry;
@@ -84,7 +84,7 @@ static void forget_leases(lease_table *self, hearth_task *task)
 	struct hearth_lease **place = leases_of(self, task);
 
 	while (*(place = find(place, self, NULL))) {
-		OBJ_RELEASE(end_loan(place));
+		OBJ_RELEASE(end_lease(place));
 	}
 }
 
@@ -106,7 +106,7 @@ static bool note_return(lease_table *self, zend_object *entry)
 {
 	double now = hearth_monotonic();
 
-	if (UNEXPECTED(hearth_pool_entry_is_first_loan(entry))) {
+	if (UNEXPECTED(hearth_pool_entry_is_first_lease(entry))) {
 		hearth_pool_calls_watch(entry, self, self->name);
 	}
 	hearth_histogram_record(self->use_time, hearth_pool_entry_return(entry, now));
@@ -149,7 +149,7 @@ void hearth_lease_table_return_all(hearth_task *task)
 		zend_object *entry;
 
 		GC_ADDREF(&self->std);
-		entry = end_loan(&task->leases);
+		entry = end_lease(&task->leases);
 		if (self->auto_return && self->process == hearth_process_id()) {
 			bool in_order;
 
@@ -295,7 +295,7 @@ ZEND_METHOD(Hearth_Internal_LeaseTable, takeBack)
 	if (task || owner == 0) {
 		place = find(leases_of(self, task), self, entry);
 		if (*place) {
-			OBJ_RELEASE(end_loan(place));
+			OBJ_RELEASE(end_lease(place));
 		}
 	}
 	if (!comes_back(self, entry, &in_order)) {

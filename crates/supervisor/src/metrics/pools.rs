@@ -132,8 +132,8 @@ fn budgets(page: &mut Page, pools: &Pools) {
 type Count = (&'static str, &'static str, fn(&Counts) -> u64);
 
 const COUNTERS: &[Count] = &[
-    ("borrowed", "Loans.", |c| c.borrowed),
-    ("waited", "Loans for which a task had to wait.", |c| {
+    ("borrowed", "Leases.", |c| c.borrowed),
+    ("waited", "Leases for which a task had to wait.", |c| {
         c.waited
     }),
     (
@@ -152,7 +152,7 @@ const COUNTERS: &[Count] = &[
         "Connections found broken before they were lent.",
         |c| c.failed_checks,
     ),
-    ("resets", "Sessions reset after a loan.", |c| c.resets),
+    ("resets", "Sessions reset after a lease.", |c| c.resets),
     (
         "rollbacks",
         "Transactions left open and rolled back.",
@@ -163,7 +163,7 @@ const COUNTERS: &[Count] = &[
         "Connections given back by a task that did not have them.",
         |c| c.stale_returns,
     ),
-    ("leaks", "Loans longer than leakThreshold.", |c| c.leaks),
+    ("leaks", "Leases longer than leakThreshold.", |c| c.leaks),
 ];
 
 fn counters(page: &mut Page, all: &BTreeMap<Key<'_>, Counts>) {
@@ -192,7 +192,7 @@ const HISTOGRAMS: &[Histogram] = &[
         "Time until a connection was lent.",
         |c| &c.borrow_time,
     ),
-    ("hearth_pool_use_seconds", "Length of loans.", |c| {
+    ("hearth_pool_use_seconds", "Length of leases.", |c| {
         &c.use_time
     }),
     (

@@ -69,7 +69,7 @@ final class Redis implements Database
     /** @var \WeakMap<object, int>|null */
     private static ?\WeakMap $numbers = null;
 
-    /** A command that asks for it would close the connection after the loan. */
+    /** A command that asks for it would close the connection after the lease. */
     public function number(object $connection): mixed
     {
         if ($connection instanceof PooledRedis) {

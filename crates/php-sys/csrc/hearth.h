@@ -100,7 +100,7 @@ void hearth_task_free(hearth_task *task);
 uint64_t hearth_task_id_for_others(const hearth_task *task);
 void *hearth_current_owner(void);
 size_t hearth_owners_below(void **owners, size_t room);
-/* Returns the owner of the first task of the running request; NULL if that task has ended. */
+/* Returns the owner of the first task of the request in whose time the running task runs; NULL if that task has ended. */
 void *hearth_owner_of_request(void);
 uint64_t hearth_current_task_id(void);
 /* Whether the innermost running function is the internal function with this name. */

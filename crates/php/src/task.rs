@@ -146,7 +146,7 @@ pub(crate) fn current() -> Option<Rc<TaskCell>> {
 /// More tasks than start each other without a wait.
 const MOST_BELOW: usize = 64;
 
-/// The tasks of the same request below the running one: each is still inside the call that started the next.
+/// All tasks below the running one, the nearest first: each is still inside the call that started the next.
 pub(crate) fn below() -> Vec<Rc<TaskCell>> {
     let mut owners = [std::ptr::null_mut(); MOST_BELOW];
     // SAFETY: C writes at most `owners.len()` pointers to `owners`, and returns how many.
@@ -158,7 +158,7 @@ pub(crate) fn below() -> Vec<Rc<TaskCell>> {
         .collect()
 }
 
-/// The first task of the running task's request, unless it has ended.
+/// The first task of the request in whose time the running task runs, unless it has ended.
 pub(crate) fn first_of_request() -> Option<Rc<TaskCell>> {
     // SAFETY: reads the list of tasks, on the engine's thread.
     let owner = unsafe { sys::hearth_owner_of_request() }.cast::<TaskCell>();

@@ -3,12 +3,14 @@
 use std::ffi::c_int;
 use std::future::Future;
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use php_sys as sys;
 
 use crate::host::{host, is_forked, on_engine_thread};
+use crate::request::Request;
 use crate::task::{TaskCell, current};
 
 /// Why a wait ends early.
@@ -134,17 +136,16 @@ pub fn stays() -> Option<Duration> {
     if !unsafe { sys::hearth_must_stay() } || is_forked() {
         return None;
     }
-    let cell = current();
-    let request = cell.as_ref().and_then(|cell| cell.request.as_ref());
-    Some(request.map_or(Duration::MAX, |request| host().time_to_block(request)))
+    let request = current().and_then(|cell| in_whose_time(&cell));
+    Some(request.map_or(Duration::MAX, |request| host().time_to_block(&request)))
 }
 
 /// Raises the error that the request's time is over, in the running task, which has blocked for [`stays`].
 pub fn stayed_too_long() {
     let _busy = HookBypass::enter();
     let Some(cell) = current() else { return };
-    let request = cell.request.as_ref();
-    if let Some(why) = request.and_then(|request| host().blocked_too_long(request)) {
+    let request = in_whose_time(&cell);
+    if let Some(why) = request.and_then(|request| host().blocked_too_long(&request)) {
         tell_overdue(&cell, why);
     }
     take_cancel(&cell);
@@ -207,9 +208,18 @@ pub(crate) fn on_interrupt() {
     take_cancel(&cell);
 }
 
+/// The request whose time limit holds: background work has none of its own, but up to its first wait it keeps the request from going on
+/// that began it.
+fn in_whose_time(cell: &TaskCell) -> Option<Rc<Request>> {
+    cell.request.clone().or_else(|| {
+        let mut below = crate::task::below().into_iter();
+        below.find_map(|outer| outer.request.clone())
+    })
+}
+
 fn note_overdue(cell: &TaskCell) {
-    let request = cell.request.as_ref();
-    if let Some(why) = request.and_then(|request| host().overdue(request)) {
+    let request = in_whose_time(cell);
+    if let Some(why) = request.and_then(|request| host().overdue(&request)) {
         tell_overdue(cell, why);
     }
 }

@@ -369,3 +369,30 @@ fn a_child_that_does_not_let_go_costs_its_worker() {
     server.expect_log("/stubborn");
     server.stop();
 }
+
+/// Background work runs up to its first wait before the call that begins it returns: up to there it uses the request's time.
+#[test]
+fn background_work_that_keeps_its_request_ends_with_that_ones_time() {
+    let server = one_worker(
+        r#"spl_autoload_register(fn () => usleep(20_000_000));
+        function compute() { for (;;); }
+        return function ($request) {
+            try {
+                match ($request->path) {
+                    '/computes' => Hearth\background('compute'),
+                    '/of-a-task' => Hearth\async(fn () => Hearth\background('compute'))->await(),
+                    '/has-a-task' => Hearth\background(fn () => Hearth\async('compute')),
+                    '/blocks' => Hearth\background(fn () => class_exists('Missing')),
+                };
+                usleep(1000);
+                return 'not cut off';
+            } catch (Hearth\TimeoutError) { return 'cut off'; }
+        };"#,
+    )
+    .args(["--request-timeout", "0.3", "--request-grace", "2"])
+    .start();
+    for path in ["/computes", "/of-a-task", "/has-a-task", "/blocks"] {
+        assert_eq!(ok(&server.get(path)), "cut off", "{path}");
+    }
+    server.stop();
+}

@@ -110,15 +110,16 @@ void *hearth_current_owner(void)
 }
 
 /*
- * Returns the owners of the tasks below the running one that belong to its request. A new task runs up to its first wait on
- * top of the task that began it, or to its end where no task may be left.
+ * Returns the owners of the tasks below the running one, the nearest first. A new task runs up to its first wait on top of the
+ * task that began it, or to its end where no task may be left. Background work has no request of its own; up to there it runs in
+ * the time of the request below.
  */
 size_t hearth_owners_below(void **owners, size_t room)
 {
 	const hearth_task *task = hearth_current;
 	size_t count = 0;
 
-	while (count < room && task && task->outer && task->outer->request == task->request) {
+	while (count < room && task && task->outer) {
 		task = task->outer;
 		owners[count++] = task->owner;
 	}
@@ -127,8 +128,13 @@ size_t hearth_owners_below(void **owners, size_t room)
 
 void *hearth_owner_of_request(void)
 {
-	const hearth_request_state *request = hearth_current_request();
+	const hearth_task *bottom = hearth_current;
+	const hearth_request_state *request;
 
+	while (bottom && bottom->outer) {
+		bottom = bottom->outer;
+	}
+	request = bottom ? bottom->request : NULL;
 	for (uint32_t i = 0; request && i < task_count; i++) {
 		const hearth_task *task = tasks[i];
 

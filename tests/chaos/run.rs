@@ -13,11 +13,13 @@ use crate::traffic::{self, Echo, Traffic};
 
 const HANDLERS: u64 = 120;
 /// The text of one script, in its order.
-const LIBRARY: [&str; 5] = [
+const LIBRARY: [&str; 7] = [
     include_str!("app.php"),
     include_str!("objects.php"),
     include_str!("callbacks.php"),
     include_str!("cache.php"),
+    include_str!("engine.php"),
+    include_str!("streams.php"),
     include_str!("handle.php"),
 ];
 /// A script whose compilation is a fatal error.

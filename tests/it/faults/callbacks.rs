@@ -161,3 +161,41 @@ fn a_fatal_error_in_a_call_that_nests_ends_one_request() {
         server.stop();
     }
 }
+
+/// The buffer ends with its task, and the Fiber would go on in a callback of what is freed.
+#[test]
+fn a_fiber_is_not_suspended_in_an_output_callback() {
+    let server = one_worker(
+        r#"function fiber($inside) {
+            $fiber = new Fiber(function () use ($inside) {
+                ob_start(function ($text) use ($inside) { $inside(); return $text; });
+                echo 'text';
+                try { ob_end_flush(); } catch (FiberError $e) { error_log('refused: ' . $e->getMessage()); }
+                Fiber::suspend();
+            });
+            $fiber->start();
+            return $fiber;
+        }
+        return function ($request) {
+            $inside = match ($request->path) {
+                '/suspends' => fn () => Fiber::suspend(),
+                '/has-a-fiber' => function () { $inner = new Fiber(fn () => Fiber::suspend()); $inner->start(); $inner->resume(); },
+                '/waits' => fn () => usleep(1000),
+            };
+            $fiber = Hearth\async(fn () => fiber($inside))->await();
+            for ($n = 0; $n < 50; $n++) { ob_start(fn ($text) => $text); ob_end_clean(); }
+            $fiber->resume();
+            return 'went on';
+        };"#,
+    )
+    .start();
+    for (path, refused) in [("/has-a-fiber", 0), ("/waits", 0), ("/suspends", 1)] {
+        assert_eq!(ok(&server.get(path)), "went on", "{path}");
+        assert_eq!(
+            server.log().text().matches("refused: ").count(),
+            refused,
+            "{path}"
+        );
+    }
+    server.stop();
+}

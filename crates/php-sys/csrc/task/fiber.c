@@ -10,9 +10,11 @@
  * a Fiber runs then. Under `php` none does after a fatal error.
  */
 #include "engine/engine.h"
+#include "engine/replace.h"
 #include "task/task.h"
 #include "task/no_suspend.h"
 
+static zif_handler suspend;
 static zend_object *(*create_fiber)(zend_class_entry *);
 static void (*destroy_fiber)(zend_object *);
 static zend_object_handlers handlers;
@@ -38,8 +40,47 @@ static zend_object *on_create(zend_class_entry *ce)
 	return object;
 }
 
+/* Whether the running Fiber is inside an output callback that runs on its own stack. */
+static bool is_in_output_callback(void)
+{
+	const php_output_handler *handler = OG(running);
+	const zend_execute_data *call = EG(current_execute_data), *bottom = EG(active_fiber) ? EG(active_fiber)->stack_bottom : NULL;
+	const zend_function *callback;
+
+	if (EXPECTED(!handler) || !bottom || !(handler->flags & PHP_OUTPUT_HANDLER_USER)) {
+		return false;
+	}
+	callback = handler->func.user->fcc.function_handler;
+	while (call && call != bottom && call->func != callback) {
+		call = call->prev_execute_data;
+	}
+	return call && call != bottom;
+}
+
+/*
+ * The engine frees a buffer at the end of its task, whoever is inside its callback: a Fiber that went on there would read freed
+ * memory. While a Fiber is suspended there, each other use of buffers is a fatal error, under `php` too.
+ */
+static void on_suspend(INTERNAL_FUNCTION_PARAMETERS)
+{
+	bool blocks = is_in_output_callback();
+
+	if (UNEXPECTED(blocks)) {
+		zend_fiber_switch_block();
+	}
+	suspend(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (UNEXPECTED(blocks)) {
+		zend_fiber_switch_unblock();
+	}
+}
+
 void hearth_no_suspend_in_fibers(void)
 {
+	zend_function *method = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, ZEND_STRL("suspend"));
+
+	if (method) {
+		hearth_replace_handler(method, &suspend, on_suspend);
+	}
 	if (!create_fiber) {
 		create_fiber = zend_ce_fiber->create_object;
 		zend_ce_fiber->create_object = on_create;

@@ -249,7 +249,7 @@ function keep(mixed $thing): void
 {
     Kept::$things[] = $thing;
     if (count(Kept::$things) > 8) {
-        array_shift(Kept::$things);
+        elsewhere(fn () => array_shift(Kept::$things));
     }
 }
 
@@ -258,7 +258,22 @@ function kept(int $n): mixed
     return Kept::$things[$n % 8] ?? null;
 }
 
+/** A Fiber that is suspended in a `finally` brings an exception along, of the request in which it was thrown. */
+function elsewhere(Closure $fn): void
+{
+    try {
+        $fn();
+    } catch (Own) {
+        throw new Own('elsewhere');
+    }
+}
+
 function revive(mixed $thing, int $n = 0): void
+{
+    elsewhere(fn () => goOn($thing, $n));
+}
+
+function goOn(mixed $thing, int $n): void
 {
     if ($thing instanceof Fiber && $thing->isSuspended()) {
         $n % 3 === 2 ? $thing->throw(new Own('revived')) : $thing->resume();

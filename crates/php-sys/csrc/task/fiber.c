@@ -58,7 +58,7 @@ static bool is_in_output_callback(void)
 }
 
 /*
- * The engine frees a buffer at the end of its task, whoever is inside its callback: a Fiber that went on there would read freed
+ * The engine frees a buffer at the end of its task, also while its callback runs: a Fiber that went on there would read freed
  * memory. While a Fiber is suspended there, each other use of buffers is a fatal error, under `php` too.
  */
 static void on_suspend(INTERNAL_FUNCTION_PARAMETERS)

@@ -1,6 +1,6 @@
 //! `lock()`, and how locks and computations end with the request that has them.
 
-use super::{assert_everywhere, workers};
+use super::{RUN, assert_everywhere, workers};
 use crate::support::{UNTIL_GO, let_go, ok, one_worker, run, until_handled};
 
 #[test]
@@ -24,6 +24,23 @@ fn locks_hold_over_workers() {
     let release =
         "return [$cache->heldLock('named', 'job 7')->release(), $cache->heldLock('named')];";
     assert_eq!(run(&server, release), "[true,null]");
+    server.stop();
+}
+
+/// `lock()` is null only where another holder has the lock.
+#[test]
+fn a_cache_full_of_locks_says_so() {
+    let server = one_worker(RUN).args(["--cache-size", "1M"]).start();
+    let code = "for ($locks = []; count($locks) < 100000;) {
+            try { $locks[] = $cache->lock('l' . count($locks), 60) ?? 'held'; } catch (Error $e) { break; }
+        }
+        $all = count($locks); $other = in_array('held', $locks, true); $set = $cache->set('k', 1); $computed = $cache->remember('k', 60, fn () => 7);
+        $locks = [];
+        return [$all > 1000, $other, $e->getMessage(), $set, $computed, $cache->lock('l0', 1)?->isHeld(), $cache->set('k', 1)];";
+    assert_eq!(
+        run(&server, code),
+        r#"[true,false,"The lock could not be taken: the cache is full of locks",false,7,true,true]"#
+    );
     server.stop();
 }
 

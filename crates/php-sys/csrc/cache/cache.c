@@ -38,6 +38,16 @@ bool hearth_cache_done(int outcome, size_t size)
 	return outcome == HEARTH_CACHE_YES;
 }
 
+bool hearth_cache_is_refused(int outcome, const char *what)
+{
+	if (outcome != HEARTH_CACHE_FULL && outcome != HEARTH_CACHE_STUCK) {
+		return false;
+	}
+	zend_throw_error(NULL, "%s: %s", what, outcome == HEARTH_CACHE_FULL
+		? "the cache is full of locks" : "another process has held the cache's lock for 5 s");
+	return true;
+}
+
 /* NUL separates namespaces and keys. */
 static bool check_name(zend_string *name, size_t more, uint32_t argument)
 {

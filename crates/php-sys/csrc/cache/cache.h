@@ -99,6 +99,8 @@ typedef struct {
 bool hearth_cache_tags_of(const hearth_cache_object *self, HashTable *names, uint32_t argument, hearth_cache_tags *out);
 /* Whether the operation was done. Throws for mistakes of the caller. */
 bool hearth_cache_done(int outcome, size_t size);
+/* Throws an Error that begins with `what`, and returns true, if there was no room or the cache was locked for too long. */
+bool hearth_cache_is_refused(int outcome, const char *what);
 
 /* cache/methods.c */
 void hearth_register_cache(void);

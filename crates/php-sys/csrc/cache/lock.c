@@ -211,9 +211,12 @@ ZEND_METHOD(Hearth_Cache, lock)
 		Z_PARAM_STR_OR_NULL(owner)
 	ZEND_PARSE_PARAMETERS_END();
 	if (hearth_cache_key_of(hearth_cache_object_of(Z_OBJ_P(ZEND_THIS)), name, 1, &key) && positive(ttl, 2, &time)
-			&& owner_of(owner, 4, &owner_name)
-			&& hearth_cache_done(take((hearth_str){key.ptr, key.len}, owner_name, time, wait, &token), 0)) {
-		make_lock(return_value, &key, token, owner != NULL);
+			&& owner_of(owner, 4, &owner_name)) {
+		int outcome = take((hearth_str){key.ptr, key.len}, owner_name, time, wait, &token);
+
+		if (!hearth_cache_is_refused(outcome, "The lock could not be taken") && hearth_cache_done(outcome, 0)) {
+			make_lock(return_value, &key, token, owner != NULL);
+		}
 	}
 }
 

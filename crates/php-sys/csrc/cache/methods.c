@@ -224,10 +224,7 @@ static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
 		outcome = hearth_on_cache_increment(&write, &sum);
 	}
 	hearth_cache_terms_free(&terms);
-	if (outcome == HEARTH_CACHE_FULL || outcome == HEARTH_CACHE_STUCK) {
-		zend_throw_error(NULL, "The number could not be written: %s", outcome == HEARTH_CACHE_FULL
-			? "the cache is full of locks" : "another process has held the cache's lock for 5 s");
-	} else if (hearth_cache_done(outcome, 0)) {
+	if (!hearth_cache_is_refused(outcome, "The number could not be written") && hearth_cache_done(outcome, 0)) {
 		RETURN_LONG((zend_long) sum);
 	}
 }

@@ -146,6 +146,8 @@ static void add_fields(const zend_module_entry *module)
 		{"session", offsetof(php_ps_globals, http_session_vars), sizeof(zend_value), "PS(http_session_vars).value", "its type says that it is undefined"},
 		{"session", offsetof(php_ps_globals, send_cookie), sizeof(bool), "PS(send_cookie)", "written at the start of each session"},
 		{"session", offsetof(php_ps_globals, define_sid), sizeof(bool), "PS(define_sid)", "written at the start of each session"},
+		HEARTH_SINCE_8_4({"session", offsetof(php_ps_globals, random_state), sizeof(php_random_status_state_pcgoneseq128xslrr64),
+			"PS(random_state)", "seeded before it is read; it decides when old sessions are collected"},)
 		{"session", offsetof(php_ps_globals, default_mod), sizeof(void *), "PS(default_mod)", "the handler of sessions that the settings name"},
 	};
 

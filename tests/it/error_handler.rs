@@ -93,7 +93,7 @@ fn an_error_of_a_task_that_the_error_handler_began_does_not_come_back_to_it() {
 #[test]
 fn functions_that_are_disabled_keep_no_server_from_starting() {
     let names = "set_error_handler,restore_error_handler,chdir,chroot,session_start,filter_input,phpinfo,mb_detect_order,textdomain,\
-                 putenv,umask,setlocale,flock,proc_open,popen,exec,system,pcntl_fork,pcntl_signal,sleep,stream_select,curl_multi_exec";
+                 putenv,umask,setlocale,opendir,closedir,crypt,usort,register_tick_function,spl_autoload_extensions,flock,proc_open,popen,exec,system,pcntl_fork,pcntl_signal,sleep,stream_select,curl_multi_exec";
     let setting = format!("disable_functions={names}");
     let code = "$names = explode(',', ini_get('disable_functions')); return (string) count(array_filter($names, 'function_exists'));";
     for server in [

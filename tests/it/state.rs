@@ -253,31 +253,35 @@ fn the_stat_cache_does_not_outlive_its_request_or_a_wait() {
     }
 }
 
-/// The engine's variable for it is found at boot, by opening a directory that the setting may exclude.
+/// The engine's variable for it is found at boot by `opendir()`, which a setting may exclude for `/`, or for PHP code.
 #[test]
-fn the_last_directory_is_the_requests_own_under_open_basedir() {
+fn the_last_directory_is_the_requests_own() {
     let code = r"return function (Hearth\Request $request) {
         if ($request->path === '/opens') {
-            $directory = opendir(__DIR__);
+            $directory = dir(__DIR__);
             UNTIL_GO
             return is_string(readdir()) ? 'its own' : 'none';
         }
         try { return 'of another request: ' . readdir(); } catch (TypeError) { return 'none'; }
     };"
     .replace("UNTIL_GO", UNTIL_GO);
-    let open_basedir = format!("open_basedir={}", std::env::temp_dir().display());
-    let server = crate::support::one_worker(&code)
-        .args(["--ini", &open_basedir])
-        .start();
-    let mut first = server.connect();
-    first.send("GET /opens HTTP/1.1\r\nHost: x\r\n\r\n");
-    until_handled(&server, 1);
-    assert_eq!(ok(&server.get("/")), "none");
-    let_go(&server);
-    assert_eq!(ok(&first.response()), "its own");
-    let log = server.log().text();
-    assert!(!log.contains("open_basedir"), "{log}");
-    server.stop();
+    for setting in [
+        &format!("open_basedir={}", std::env::temp_dir().display()),
+        "disable_functions=opendir,closedir",
+    ] {
+        let server = crate::support::one_worker(&code)
+            .args(["--ini", setting])
+            .start();
+        let mut first = server.connect();
+        first.send("GET /opens HTTP/1.1\r\nHost: x\r\n\r\n");
+        until_handled(&server, 1);
+        assert_eq!(ok(&server.get("/")), "none", "{setting}");
+        let_go(&server);
+        assert_eq!(ok(&first.response()), "its own", "{setting}");
+        let log = server.log().text();
+        assert!(!log.contains("open_basedir"), "{log}");
+        server.stop();
+    }
 }
 
 /// From PHP 8.4 on a relative path means what it meant when it was set, whatever the directory is after a wait.

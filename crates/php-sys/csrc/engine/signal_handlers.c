@@ -2,6 +2,7 @@
  * PHP code that handles signals: the table of ext/pcntl, which has neither a header nor a symbol and can only be reached by
  * the extension's functions. engine/process_facts.c has the kernel's side.
  */
+#include "engine/internal_call.h"
 #include "engine/process_facts.h"
 #include "state/ranges.h"
 
@@ -9,27 +10,12 @@
 static zval handlers;
 static bool is_async;
 
-static bool call(const char *name, uint32_t count, zval *arguments, zval *result)
-{
-	zval function;
-	bool called;
-
-	ZVAL_UNDEF(result);
-	ZVAL_STRING(&function, name);
-	called = call_user_function(NULL, NULL, &function, result, count, arguments) == SUCCESS && Z_TYPE_P(result) != IS_UNDEF;
-	zval_ptr_dtor(&function);
-	if (EG(exception)) {
-		zend_clear_exception();
-	}
-	return called;
-}
-
 static bool handler_of(zend_ulong number, zval *handler)
 {
 	zval argument;
 
 	ZVAL_LONG(&argument, (zend_long) number);
-	return call("pcntl_signal_get_handler", 1, &argument, handler);
+	return hearth_call_function("pcntl_signal_get_handler", 1, &argument, handler);
 }
 
 void hearth_signal_handlers_note(void)
@@ -45,7 +31,7 @@ void hearth_signal_handlers_note(void)
 			zend_hash_index_add_new(Z_ARRVAL(handlers), number, &handler);
 		}
 	}
-	is_async = call("pcntl_async_signals", 0, NULL, &async) && Z_TYPE(async) == IS_TRUE;
+	is_async = hearth_call_function("pcntl_async_signals", 0, NULL, &async) && Z_TYPE(async) == IS_TRUE;
 }
 
 static void restore_one(zend_ulong number, zval *handler)
@@ -61,7 +47,7 @@ static void restore_one(zend_ulong number, zval *handler)
 	if (!is_same) {
 		ZVAL_LONG(&arguments[0], (zend_long) number);
 		ZVAL_COPY_VALUE(&arguments[1], handler);
-		call("pcntl_signal", 2, arguments, &result);
+		hearth_call_function("pcntl_signal", 2, arguments, &result);
 	}
 }
 
@@ -79,5 +65,5 @@ void hearth_signal_handlers_restore(void)
 	zval_ptr_dtor(&handlers);
 	ZVAL_UNDEF(&handlers);
 	ZVAL_BOOL(&async, is_async);
-	call("pcntl_async_signals", 1, &async, &result);
+	hearth_call_function("pcntl_async_signals", 1, &async, &result);
 }

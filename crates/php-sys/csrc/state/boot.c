@@ -2,6 +2,7 @@
  * Settings of the entry script that every request begins with, where the engine keeps them in memory that ends with a
  * request: taken away at the seal, and copied for each request. An app that sets none of them pays for none of it.
  */
+#include "engine/internal_call.h"
 #include "hearth.h"
 #include "state/hidden.h"
 #include "state/ranges.h"
@@ -12,28 +13,11 @@
 /* Whether any of them is set. */
 static bool any;
 
-bool hearth_call_function(const char *name, zval *argument, zval *result)
-{
-	zval function;
-	bool called;
-
-	if (!zend_hash_str_exists(CG(function_table), name, strlen(name))) {
-		return false;
-	}
-	ZVAL_STRING(&function, name);
-	called = call_user_function(NULL, NULL, &function, result, argument ? 1 : 0, argument) == SUCCESS;
-	zval_ptr_dtor(&function);
-	if (EG(exception)) {
-		zend_clear_exception();
-	}
-	return called;
-}
-
 static void call_and_forget(const char *name, zval *argument)
 {
 	zval result;
 
-	if (hearth_call_function(name, argument, &result)) {
+	if (hearth_call_function(name, argument ? 1 : 0, argument, &result)) {
 		zval_ptr_dtor(&result);
 	}
 }
@@ -151,11 +135,11 @@ static void seal_libxml(void)
 	zval result;
 
 	ZVAL_UNDEF(&libxml_loader);
-	if (hearth_call_function("libxml_use_internal_errors", NULL, &result)) {
+	if (hearth_call_function("libxml_use_internal_errors", 0, NULL, &result)) {
 		libxml_errors = Z_TYPE(result) == IS_TRUE;
 		zval_ptr_dtor(&result);
 	}
-	if (hearth_call_function("libxml_get_external_entity_loader", NULL, &result)) {
+	if (hearth_call_function("libxml_get_external_entity_loader", 0, NULL, &result)) {
 		ZVAL_COPY_VALUE(&libxml_loader, &result);
 	}
 	any |= libxml_errors || Z_TYPE(libxml_loader) > IS_NULL;
@@ -205,12 +189,12 @@ static void seal_mbstring(void)
 
 	for (size_t i = 0; i < MB_SETTINGS; i++) {
 		ZVAL_UNDEF(&mb_values[i]);
-		hearth_call_function(mb_names[i], NULL, &mb_values[i]);
+		hearth_call_function(mb_names[i], 0, NULL, &mb_values[i]);
 	}
 	restart("mbstring");
 	for (size_t i = 0; i < MB_SETTINGS; i++) {
 		ZVAL_UNDEF(&fresh);
-		if (Z_TYPE(mb_values[i]) != IS_UNDEF && hearth_call_function(mb_names[i], NULL, &fresh) && zend_is_identical(&fresh, &mb_values[i])) {
+		if (Z_TYPE(mb_values[i]) != IS_UNDEF && hearth_call_function(mb_names[i], 0, NULL, &fresh) && zend_is_identical(&fresh, &mb_values[i])) {
 			zval_ptr_dtor(&mb_values[i]);
 			ZVAL_UNDEF(&mb_values[i]);
 		}

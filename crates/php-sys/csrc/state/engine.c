@@ -1,4 +1,5 @@
 /* The ranges of the engine and of the extension "standard", and code that frees them: the rows of state/engine.toml. */
+#include "engine/internal_call.h"
 #include "hearth.h"
 #include "state/hidden.h"
 #include "state/process_settings.h"
@@ -37,8 +38,8 @@ static zend_llist *tick_functions(void)
 
 	if (!BG(user_tick_functions)) {
 		ZVAL_STRING(&name, "time");
-		hearth_call_function("register_tick_function", &name, &result);
-		hearth_call_function("unregister_tick_function", &name, &result);
+		hearth_call_function("register_tick_function", 1, &name, &result);
+		hearth_call_function("unregister_tick_function", 1, &name, &result);
 		zval_ptr_dtor(&name);
 	}
 	return BG(user_tick_functions) && !BG(user_tick_functions)->count ? BG(user_tick_functions) : &no_ticks;

@@ -1,4 +1,5 @@
 /* State that libphp keeps in variables without an exported name: how they are found, and their replacements. */
+#include "engine/internal_call.h"
 #include "engine/replace.h"
 #include "hearth.h"
 #include "state/hidden.h"
@@ -97,10 +98,10 @@ static zend_resource **find_last_directory(void)
 
 	PG(open_basedir) = NULL;
 	ZVAL_STRING(&root, "/");
-	if (hearth_call_function("opendir", &root, &handle)) {
+	if (hearth_call_function("opendir", 1, &root, &handle)) {
 		if (Z_TYPE(handle) == IS_RESOURCE) {
 			found = find(Z_RES(handle));
-			if (hearth_call_function("closedir", &handle, &ignored)) {
+			if (hearth_call_function("closedir", 1, &handle, &ignored)) {
 				zval_ptr_dtor(&ignored);
 			}
 		}
@@ -154,15 +155,15 @@ static zend_string **find_autoload_suffixes(void)
 	void **found = NULL;
 	zval before, probe, ignored;
 
-	if (!hearth_call_function("spl_autoload_extensions", NULL, &before)) {
+	if (!hearth_call_function("spl_autoload_extensions", 0, NULL, &before)) {
 		return NULL;
 	}
 	ZVAL_STR(&probe, zend_strpprintf(0, "%s,.hearth", Z_STRVAL(before)));
-	if (hearth_call_function("spl_autoload_extensions", &probe, &ignored)) {
+	if (hearth_call_function("spl_autoload_extensions", 1, &probe, &ignored)) {
 		zval_ptr_dtor(&ignored);
 		found = find(Z_STR(probe));
 	}
-	if (hearth_call_function("spl_autoload_extensions", &before, &ignored)) {
+	if (hearth_call_function("spl_autoload_extensions", 1, &before, &ignored)) {
 		zval_ptr_dtor(&ignored);
 	}
 	zval_ptr_dtor(&probe);

@@ -83,6 +83,5 @@ void hearth_boot_settings_seal(void);
 void hearth_boot_settings_apply(void);
 zend_resource *hearth_wrapper_resource(php_stream_wrapper *wrapper);
 void hearth_boot_spare_filters(HashTable *copy);
-bool hearth_call_function(const char *name, zval *argument, zval *result);
 
 #endif

@@ -5,6 +5,7 @@
  * where a function no longer uses them the check reports them.
  */
 #include "compat.h"
+#include "engine/internal_call.h"
 #include "state/map.h"
 #include "state/rows.h"
 #include "task/task.h"
@@ -84,17 +85,15 @@ static const char *const crypt_salts[] = {"ab", "_J9..rasm", "$1$saltsalt$", "$2
 
 static void call_crypt(const char *salt)
 {
-	zval function, arguments[2], result;
+	zval arguments[2], result;
 
-	ZVAL_STRING(&function, "crypt");
 	ZVAL_STRING(&arguments[0], "x");
 	ZVAL_STRING(&arguments[1], salt);
-	if (call_user_function(NULL, NULL, &function, &result, 2, arguments) == SUCCESS) {
+	if (hearth_call_function("crypt", 2, arguments, &result)) {
 		zval_ptr_dtor(&result);
 	}
 	zval_ptr_dtor(&arguments[0]);
 	zval_ptr_dtor(&arguments[1]);
-	zval_ptr_dtor(&function);
 }
 
 static void add_changed(const kept_static *one, const hearth_segment *segment, const char *before)
@@ -124,26 +123,24 @@ static void call_all_crypts(void)
 /* Calls usort() with a comparison that returns a bool: the deprecation of that is reported once in each call. */
 static void call_usort(void)
 {
-	zval function, arguments[2], result;
+	zval arguments[2], result;
 	int reporting = EG(error_reporting);
 
-	ZVAL_STRING(&function, "usort");
 	array_init(&arguments[0]);
 	add_next_index_string(&arguments[0], "a");
 	add_next_index_string(&arguments[0], "b");
 	ZVAL_MAKE_REF(&arguments[0]);
 	ZVAL_STRING(&arguments[1], "str_contains");
 	EG(error_reporting) = 0;
-	if (call_user_function(NULL, NULL, &function, &result, 2, arguments) == SUCCESS) {
+	if (hearth_call_function("usort", 2, arguments, &result)) {
 		zval_ptr_dtor(&result);
 	}
 	EG(error_reporting) = reporting;
-	if (hearth_call_function("error_clear_last", NULL, &result)) {
+	if (hearth_call_function("error_clear_last", 0, NULL, &result)) {
 		zval_ptr_dtor(&result);
 	}
 	zval_ptr_dtor(&arguments[0]);
 	zval_ptr_dtor(&arguments[1]);
-	zval_ptr_dtor(&function);
 }
 
 static const struct { kept_static row; void (*call)(void); } called[] = {

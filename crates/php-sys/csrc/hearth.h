@@ -224,6 +224,8 @@ hearth_task *hearth_call_pools(const char *method, double argument, void *owner)
 void hearth_on_interrupt(void);
 /* Whether the running task was to be told by an exception with that message; if so, it counts as told. */
 bool hearth_on_told(hearth_str message);
+/* Whether the running task's request was told that its time is over. */
+bool hearth_on_is_overdue(void);
 /* Throws an error: the running task calls `function` on something that task number `task` is using. */
 void hearth_on_two_tasks(void *owner, uint64_t task, hearth_str function);
 /* Whether another task waits on that descriptor; if so, an exception is pending. */

@@ -341,6 +341,7 @@ pub mod called_by_c {
     pub type hearth_on_timer_stop = unsafe extern "C" fn(timer: u64) -> bool;
     pub type hearth_on_interrupt = unsafe extern "C" fn();
     pub type hearth_on_told = unsafe extern "C" fn(message: hearth_str) -> bool;
+    pub type hearth_on_is_overdue = unsafe extern "C" fn() -> bool;
     pub type hearth_on_two_tasks =
         unsafe extern "C" fn(owner: *mut std::ffi::c_void, task: u64, function: hearth_str);
     pub type hearth_on_refuses = unsafe extern "C" fn(fd: std::ffi::c_int) -> bool;

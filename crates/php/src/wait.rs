@@ -249,3 +249,9 @@ pub(crate) fn on_told(message: &[u8]) -> bool {
     }
     is_told
 }
+
+/// Whether the running task's request was told that its time is over.
+pub(crate) fn is_overdue() -> bool {
+    let request = current().and_then(|cell| cell.request.clone());
+    request.is_some_and(|request| request.overdue().is_some())
+}

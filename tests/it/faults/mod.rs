@@ -6,6 +6,7 @@ mod callbacks;
 mod cancellation;
 mod children;
 mod crashes;
+mod end_loops;
 mod endings;
 mod errors;
 mod exhaustion;

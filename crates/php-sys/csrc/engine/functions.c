@@ -1,5 +1,6 @@
 /* The native functions of namespace Hearth. The rest of the library is PHP: php/src. */
 #include "engine/engine.h"
+#include "request/request.h"
 #include "task/call.h"
 #include "task/no_suspend.h"
 
@@ -23,6 +24,9 @@ ZEND_FUNCTION(Hearth_defer)
 		return;
 	}
 	state = hearth_current->request;
+	if (UNEXPECTED(hearth_refuse_more(state))) {
+		return;
+	}
 	if (!state->deferred) {
 		state->deferred = zend_new_array(4);
 	}
@@ -192,6 +196,11 @@ ZEND_FUNCTION(Hearth_Internal_locals)
 	state = hearth_current->request;
 	if (Z_TYPE(state->locals) == IS_UNDEF) {
 		zend_class_entry *ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("weakmap"));
+
+		/* Without its object the request has released its values, and destructors run. */
+		if (UNEXPECTED(!state->request_object) && hearth_refuse_more(state)) {
+			return;
+		}
 		object_init_ex(&state->locals, ce);
 	}
 	RETURN_COPY(&state->locals);

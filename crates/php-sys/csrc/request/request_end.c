@@ -60,6 +60,21 @@ static void join_children(hearth_request_state *state)
 	state->orphans = state->tasks > 1;
 }
 
+/*
+ * What code begins at the end of its request, the end waits for. So it begins nothing more once it was told that its time is
+ * over: else it would go on for ever, because each exception ends one function only.
+ */
+bool hearth_refuse_more(const hearth_request_state *state)
+{
+	static const char why[] = "The request is at its end and its time is over (request.timeout): it cannot begin anything more";
+
+	if (EXPECTED(!state->ends) || !hearth_on_is_overdue()) {
+		return false;
+	}
+	hearth_throw(HEARTH_THROW_TIMEOUT, (hearth_str){why, sizeof why - 1});
+	return true;
+}
+
 void hearth_run_deferred(hearth_request_state *state)
 {
 	while (state->deferred) {
@@ -185,6 +200,7 @@ void hearth_request_end(hearth_task *task)
 {
 	hearth_request_state *state = task->request;
 
+	state->ends = true;
 	for (;;) {
 		while (UNEXPECTED(is_at_work(state))) {
 			work(state);

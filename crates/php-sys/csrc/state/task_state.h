@@ -67,6 +67,7 @@ typedef struct hearth_request_state {
 	bool continues;                  /* a FrankenPHP loop: the script goes on after the response */
 	bool ignores_client;             /* ignore_user_abort(), as of the last wait */
 	bool failed;                     /* the handler threw: the request's children are cancelled */
+	bool ends;                       /* its code has ended: what is begun now, its end waits for */
 	bool orphans;                    /* it has children that cannot be awaited, as in a process that PHP code forked */
 	bool broken;                     /* one of its tasks ended in a fatal error: its memory is not reused */
 

@@ -125,6 +125,10 @@ callbacks! {
         wait::on_told(message)
     }
 
+    fn hearth_on_is_overdue() -> bool {
+        wait::is_overdue()
+    }
+
     fn hearth_on_budget(name: &[u8], total: i64) -> i64 {
         budget::open(name, total)
     }

@@ -3,7 +3,7 @@
 use testkit::service::Peer;
 
 use super::{SLOW_FILES, first_with, shared};
-use crate::support::{let_go, ok};
+use crate::support::{let_go, ok, until_handled};
 
 /// `/first` waits in `stream` while it runs `first`, and `/close` is refused until it has ended.
 #[track_caller]
@@ -82,5 +82,48 @@ fn a_file_that_curl_writes_to() {
     .start();
     assert_eq!(first_with(&server, &["/close"], || {}), "1 late\n");
     assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
+#[test]
+fn a_stream_that_is_bound_to_a_statement() {
+    close_is_refused(
+        "$c = fopen('slow://x', 'r'); $far = (new PDO('sqlite::memory:'))->prepare('SELECT ?');
+        $far->bindValue(1, $c, PDO::PARAM_LOB);",
+        "$far->execute(); return $far->fetchColumn();",
+        "fclose($c)",
+        "late\n",
+    );
+}
+
+#[test]
+fn a_stream_that_is_bound_to_a_statement_of_sqlite3() {
+    close_is_refused(
+        "$c = fopen('slow://x', 'r'); $far = (new SQLite3(':memory:'))->prepare('SELECT ?'); $far->bindValue(1, $c, SQLITE3_BLOB);",
+        "return $far->execute()->fetchArray()[0];",
+        "fclose($c)",
+        "late\n",
+    );
+}
+
+/// The variable is bound by reference, so another task's assignment takes the stream away from the statement.
+#[test]
+fn a_bound_stream_whose_variable_is_assigned_to() {
+    let server = shared(
+        &format!(
+            "{SLOW_FILES} $c = fopen('slow://x', 'r'); $far = (new PDO('sqlite::memory:'))->prepare('SELECT ?');
+            $far->bindParam(1, $c, PDO::PARAM_LOB);"
+        ),
+        "$far->execute(); return $far->fetchColumn();",
+        &[("/drop", "$c = null; return str_repeat('x', 100);")],
+    )
+    .start();
+    assert_eq!(ok(&server.get("/open")), "open");
+    let mut first = server.connect();
+    first.send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/drop")).len(), 100);
+    let_go(&server);
+    assert_eq!(ok(&first.response()), "late\n");
     server.stop();
 }

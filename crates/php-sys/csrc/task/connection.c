@@ -166,6 +166,75 @@ const void *hearth_connection_of_value(zval *value)
 	}
 }
 
+/* ---- streams that are bound to a statement ---- */
+
+/* A bound parameter of ext/sqlite3, which has no header. */
+typedef struct {
+	zend_long number;
+	zend_string *name;
+	zend_long type;
+	zval parameter;
+} sqlite_parameter;
+
+bool hearth_executes_bound(zend_execute_data *call)
+{
+	const zend_class_entry *ce;
+
+	if (Z_TYPE(call->This) != IS_OBJECT || ZEND_CALL_NUM_ARGS(call) != 0) {
+		return false;
+	}
+	ce = hearth_internal_class(Z_OBJ(call->This));
+	return (ce == pdo_statement || ce == sqlite_statement) && zend_string_equals_literal_ci(call->func->common.function_name, "execute");
+}
+
+/* Returns the next bound stream, and moves `position` on; NULL at the end. Drivers read them while they execute the statement. */
+static zval *next_bound(zend_object *statement, HashPosition *position)
+{
+	bool of_pdo = hearth_internal_class(statement) == pdo_statement;
+	HashTable *bound = of_pdo ? php_pdo_stmt_fetch_object(statement)->bound_params : (HashTable *) field(statement, 5);
+	void *parameter;
+
+	while (bound && (parameter = zend_hash_get_current_data_ptr_ex(bound, position))) {
+		zval *value = of_pdo ? &((struct pdo_bound_param_data *) parameter)->parameter : &((sqlite_parameter *) parameter)->parameter;
+
+		zend_hash_move_forward_ex(bound, position);
+		ZVAL_DEREF(value);
+		if (Z_TYPE_P(value) == IS_RESOURCE) {
+			return value;
+		}
+	}
+	return NULL;
+}
+
+bool hearth_binds(zend_object *statement, const void *stream)
+{
+	HashPosition position = 0;
+	zval *bound;
+
+	while ((bound = next_bound(statement, &position))) {
+		if (hearth_connection_of_stream(bound) == stream) {
+			return true;
+		}
+	}
+	return false;
+}
+
+zend_array *hearth_bound_hold(zend_object *statement)
+{
+	zend_array *held = NULL;
+	HashPosition position = 0;
+	zval *bound;
+
+	while ((bound = next_bound(statement, &position))) {
+		held = held ? held : zend_new_array(1);
+		Z_ADDREF_P(bound);
+		zend_hash_next_index_insert_new(held, bound);
+	}
+	return held;
+}
+
+/* ---- setup ---- */
+
 static zend_class_entry *class_named(const char *name)
 {
 	return zend_hash_str_find_ptr(CG(class_table), name, strlen(name));

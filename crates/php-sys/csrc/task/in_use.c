@@ -103,16 +103,17 @@ static bool may_hold_streams(const zend_object *object)
 	return object && hearth_internal_class(object)->type == ZEND_INTERNAL_CLASS && object->handlers->get_gc != zend_std_get_gc;
 }
 
-static void add(hearth_use_list *list, const void *what, zend_object *object, const hearth_watch *watch)
+static hearth_used *add(hearth_use_list *list, const void *what, zend_object *object, const hearth_watch *watch)
 {
 	if (UNEXPECTED(list->count == list->room)) {
 		list->room = list->room ? list->room * 2 : 4;
 		list->used = perealloc(list->used, list->room * sizeof *list->used, 1);
 	}
-	list->used[list->count++] = (hearth_used){
+	list->used[list->count] = (hearth_used){
 		.what = what, .object = may_hold_streams(object) ? object : NULL, .task = hearth_task_id(hearth_current),
 		.shared = (watch->use & (HEARTH_IN_USE_SHARED | HEARTH_ASKS)) != 0,
 	};
+	return &list->used[list->count++];
 }
 
 static HashTable *array_of(zend_execute_data *call, uint32_t number)
@@ -154,7 +155,12 @@ static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth
 
 	count = collect(call, what);
 	for (uint32_t i = 0; i < count; i++) {
-		add(list, what[i], i == 0 ? object_of(call) : NULL, watch);
+		hearth_used *used = add(list, what[i], i == 0 ? object_of(call) : NULL, watch);
+
+		if (i == 0 && hearth_executes_bound(call)) {
+			used->object = object_of(call);
+			used->executes = true;
+		}
 	}
 	if (watch->use & HEARTH_IN_USE_ARRAYS) {
 		add_arrays(list, call, watch);
@@ -221,8 +227,9 @@ static uint64_t user_of(const void *const *what, uint32_t count, const hearth_wa
 	return 0;
 }
 
-static bool holds(zend_object *object, const void *stream)
+static bool holds(const hearth_used *used, const void *stream)
 {
+	zend_object *object = used->object;
 	zval *held;
 	int count;
 
@@ -232,7 +239,7 @@ static bool holds(zend_object *object, const void *stream)
 			return true;
 		}
 	}
-	return false;
+	return used->executes && hearth_binds(object, stream);
 }
 
 /* Returns the other task in whose call an object of an extension still uses the stream; 0 if there is none. */
@@ -242,7 +249,7 @@ static uint64_t holder_of(const void *stream)
 
 	for (size_t i = 0; i < BUCKETS; i++) {
 		for (const hearth_used *used = buckets[i]; used; used = used->next) {
-			if (used->object && used->task != task && holds(used->object, stream)) {
+			if (used->object && used->task != task && holds(used, stream)) {
 				return used->task;
 			}
 		}
@@ -333,6 +340,23 @@ static void call_with_arrays(zend_execute_data *call, zval *return_value, const 
 	}
 }
 
+/* Holds the streams bound to a statement: a variable that is bound by reference may be assigned to while they are read. */
+static void call_with_bound(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+{
+	zend_array *held = hearth_executes_bound(call) ? hearth_bound_hold(Z_OBJ(call->This)) : NULL;
+
+	if (UNEXPECTED(hearth_texts_are_noted())) {
+		hearth_texts_note(call);
+	}
+	watch->original(call, return_value);
+	if (UNEXPECTED(held)) {
+		zend_array_release(held);
+	}
+	if (hearth_pool_calls) {
+		hearth_statement_made(call, return_value);
+	}
+}
+
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
@@ -359,13 +383,7 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 		call_with_arrays(call, return_value, watch);
 		return;
 	}
-	if (UNEXPECTED(hearth_texts_are_noted())) {
-		hearth_texts_note(call);
-	}
-	watch->original(call, return_value);
-	if (hearth_pool_calls) {
-		hearth_statement_made(call, return_value);
-	}
+	call_with_bound(call, return_value, watch);
 }
 
 /* ---- setup ---- */

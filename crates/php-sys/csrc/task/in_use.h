@@ -12,6 +12,7 @@ typedef struct hearth_used {
 	zend_object *object;             /* the object that the call is made on, if there is one */
 	uint64_t task;
 	bool shared;
+	bool executes;                   /* the call executes `object`, a statement that streams may be bound to */
 	struct hearth_used *next;        /* in the same bucket */
 } hearth_used;
 
@@ -29,6 +30,12 @@ typedef struct {
 MYSQLND_CONN_DATA *hearth_mysqli_connection(zend_object *object);
 /* Returns libpq's connection of a PgSql\Connection, else NULL. */
 const void *hearth_pgsql_connection(zend_object *object);
+/* Whether the call executes a statement with what has been bound to it, streams too: see task/connection.c. */
+bool hearth_executes_bound(zend_execute_data *call);
+/* Whether the stream is bound to this statement, which is being executed. */
+bool hearth_binds(zend_object *statement, const void *stream);
+/* Returns an array with the bound streams as elements, which owns them; NULL if there are none. */
+zend_array *hearth_bound_hold(zend_object *statement);
 /* Returns the connection or stream that the call is made on; NULL if there is none: see task/in_use.c. */
 const void *hearth_used_by(zend_execute_data *call);
 /* Whether tasks wait for a connection of this class only inside calls on its object. */

@@ -1,5 +1,6 @@
 //! Where the lines of the access log go: a file that is rotated, standard error, syslog.
 
+use std::net::Shutdown;
 use std::os::unix::net::UnixDatagram;
 
 use rustix::process::Signal;
@@ -135,6 +136,8 @@ fn lines_go_to_standard_error_and_to_the_systems_log() {
             line.ends_with("\"GET /to-syslog HTTP/1.1\" 200 5"),
             "{line}"
         );
+        // A program that another test is starting may have a copy of the socket until it is there.
+        daemon.shutdown(Shutdown::Both).expect("shut down");
         drop(daemon);
         std::fs::remove_file(&path).expect("removed");
         ok(&server.get("/lost"));

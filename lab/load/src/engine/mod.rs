@@ -81,6 +81,8 @@ pub(crate) struct Worker<'p> {
     claimed: u64,
     phase: Phase,
     began: Nanos,
+    /// When this thread learned of the measurement: requests that began before are of the warm-up.
+    counted_from: Nanos,
     deadline: Nanos,
     drain_until: Nanos,
     next_tick: Nanos,
@@ -127,6 +129,7 @@ impl<'p> Worker<'p> {
             claimed: 0,
             phase: Phase::Warm,
             began: 0,
+            counted_from: 0,
             deadline: u64::MAX,
             drain_until: u64::MAX,
             next_tick: 0,
@@ -271,6 +274,7 @@ impl<'p> Worker<'p> {
         self.slots.iter_mut().for_each(Slot::restart);
         self.schedule = schedule(self.plan, self.share, false);
         self.restart_clock(from);
+        self.counted_from = self.now();
         self.deadline = self
             .plan
             .duration

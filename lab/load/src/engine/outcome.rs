@@ -22,8 +22,8 @@ impl Worker<'_> {
             body_bytes: slot.reader.body_bytes,
             reused: slot.reused,
         };
-        // A request that began in the warm-up is not counted.
-        if slot.times.started >= self.began {
+        // A request that this thread began in the warm-up is not counted.
+        if slot.times.started >= self.counted_from {
             slot.answered += 1;
             slot.longest = slot.longest.max(now - slot.times.started);
             let verdict = self.plan.expect.judge(&slot.reader);
@@ -71,7 +71,7 @@ impl Worker<'_> {
         slot.times.end = now;
         let lost = std::mem::take(&mut slot.awaited);
         self.in_flight -= lost;
-        if slot.times.started >= self.began {
+        if slot.times.started >= self.counted_from {
             slot.longest = slot.longest.max(now - slot.times.started);
             for _ in 0..lost {
                 self.recorder.lost(class, slot.times, slot.reused, text);
@@ -123,7 +123,10 @@ impl Worker<'_> {
     /// Counts a request that is still in flight at the end of the run as unfinished.
     pub(super) fn abandon(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
-        if slot.state.is_busy() && slot.times.started >= self.began && self.phase != Phase::Warm {
+        if slot.state.is_busy()
+            && slot.times.started >= self.counted_from
+            && self.phase != Phase::Warm
+        {
             slot.longest = slot.longest.max(now.saturating_sub(slot.times.started));
             for _ in 0..slot.awaited {
                 self.recorder

@@ -62,6 +62,8 @@ struct Engine {
     picker: RefCell<Picker>,
     phase: Cell<Phase>,
     began: Cell<Nanos>,
+    /// When this thread learned of the measurement: requests that began before are of the warm-up.
+    counted_from: Cell<Nanos>,
     deadline: Cell<Nanos>,
     in_flight: Cell<usize>,
     exhausted: Cell<bool>,
@@ -155,6 +157,7 @@ impl Engine {
             )),
             phase: Cell::new(control.phase()),
             began: Cell::new(0),
+            counted_from: Cell::new(0),
             deadline: Cell::new(u64::MAX),
             in_flight: Cell::new(0),
             exhausted: Cell::new(false),
@@ -188,6 +191,7 @@ impl Engine {
         }
         let from = self.control.measure_from();
         self.began.set(from);
+        self.counted_from.set(self.now());
         self.begin_schedule();
         self.recorder.borrow_mut().restart();
         self.answered.borrow_mut().fill(0);
@@ -224,7 +228,7 @@ impl Engine {
         let now = self.now();
         for (number, active) in self.active.borrow().iter().enumerate() {
             if let Some((planned, started)) = active
-                && *started >= self.began.get()
+                && *started >= self.counted_from.get()
             {
                 let longest = &mut self.longest.borrow_mut()[number];
                 *longest = (*longest).max(now - started);

@@ -150,7 +150,7 @@ impl Engine {
             self.drop_connection(index, failure.generation, ClosedBy::Error)
                 .await;
         }
-        if started >= self.began.get() {
+        if started >= self.counted_from.get() {
             self.record(number, times, outcome);
         }
         self.connections[index].failures.get()

@@ -55,6 +55,27 @@ async fn serve_h2<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(strea
 }
 
 #[test]
+fn a_warm_up_adds_nothing_to_the_number_of_requests() {
+    let url = format!("http://localhost:{}/", h2_server(None).port());
+    for _ in 0..5 {
+        let result = run(&[
+            "--http",
+            "2",
+            "-c",
+            "2",
+            "--streams",
+            "8",
+            "-n",
+            "300",
+            "--warmup",
+            "50ms",
+            &url,
+        ]);
+        assert_eq!(result.counts.good, 300);
+    }
+}
+
+#[test]
 fn http_2_carries_many_streams_on_few_connections() {
     for (address, scheme) in [
         (h2_server(None), "http"),

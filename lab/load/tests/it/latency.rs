@@ -237,6 +237,17 @@ fn warm_up_is_left_out_but_kept() {
     assert!(server.served() >= 50 + warmup.requests);
 }
 
+/// A thread learns of the end of the warm-up a moment later: what it sends until then is not counted, nor taken for one of `-n`.
+#[test]
+fn a_warm_up_adds_nothing_to_the_number_of_requests() {
+    let server = Truth::start();
+    for _ in 0..5 {
+        let url = server.url("/delay/2");
+        let result = run(&["-c", "64", "-n", "300", "--warmup", "50ms", &url]);
+        assert_eq!(result.counts.good, 300);
+    }
+}
+
 #[test]
 fn an_automatic_warm_up_ends_when_the_rate_is_steady() {
     let server = Truth::start();

@@ -111,8 +111,7 @@ static void leave(const char *changed)
 
 void hearth_process_restore(void)
 {
-	/* First the user: the rights to restore the rest come with it. */
-	const char *left[3] = {NULL};
+	const char *identity, *limits, *processors;
 
 	if (EXPECTED(!before.noted)) {
 		return;
@@ -120,14 +119,12 @@ void hearth_process_restore(void)
 	before.noted = false;
 	hearth_signal_handlers_restore();
 	restore_signals();
-	left[0] = hearth_identity_restore();
-	left[1] = restore_limits();
-	left[2] = restore_processors();
-	for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-		if (left[i]) {
-			leave(left[i]);
-			return;
-		}
+	/* First the user: the rights to restore the rest come with it. */
+	identity = hearth_identity_restore();
+	limits = restore_limits();
+	processors = restore_processors();
+	if (UNEXPECTED(identity || limits || processors)) {
+		leave(identity ? identity : limits ? limits : processors);
 	}
 }
 

@@ -31,8 +31,8 @@ typedef struct {
 } identity;
 
 static identity before;
-static gid_t *more_groups;
-static int more_count;
+static gid_t *supplementary;
+static int supplementary_count;
 
 static void read_places(place into[])
 {
@@ -64,11 +64,11 @@ static int read_groups(gid_t **groups)
 	return *groups ? getgroups(count, *groups) : -1;
 }
 
-static bool has_same_groups(void)
+static bool has_same_supplementary(void)
 {
 	gid_t *now;
 	int count = read_groups(&now);
-	bool same = count == more_count && (count <= 0 || memcmp(now, more_groups, (size_t) count * sizeof *now) == 0);
+	bool same = count == supplementary_count && (count <= 0 || memcmp(now, supplementary, (size_t) count * sizeof *now) == 0);
 
 	free(now);
 	return same;
@@ -77,8 +77,8 @@ static bool has_same_groups(void)
 void hearth_identity_note(void)
 {
 	read_identity(&before);
-	free(more_groups);
-	more_count = read_groups(&more_groups);
+	free(supplementary);
+	supplementary_count = read_groups(&supplementary);
 }
 
 /* Errors show in the state that is read afterwards. */
@@ -88,7 +88,7 @@ static void go_back(const identity *now)
 	if (memcmp(now->users, before.users, sizeof now->users) != 0 && setresuid(before.users[0], before.users[1], before.users[2]) != 0) {
 		return;
 	}
-	if (!has_same_groups() && more_count >= 0 && setgroups((size_t) more_count, more_groups) != 0) {
+	if (!has_same_supplementary() && supplementary_count >= 0 && setgroups((size_t) supplementary_count, supplementary) != 0) {
 		return;
 	}
 	if (memcmp(now->groups, before.groups, sizeof now->groups) != 0 && setresgid(before.groups[0], before.groups[1], before.groups[2]) != 0) {
@@ -106,7 +106,7 @@ const char *hearth_identity_restore(void)
 	read_identity(&now);
 	go_back(&now);
 	read_identity(&now);
-	if (memcmp(now.users, before.users, sizeof now.users) != 0 || memcmp(now.groups, before.groups, sizeof now.groups) != 0 || !has_same_groups()) {
+	if (memcmp(now.users, before.users, sizeof now.users) != 0 || memcmp(now.groups, before.groups, sizeof now.groups) != 0 || !has_same_supplementary()) {
 		return "the user or group";
 	}
 	if (now.session != before.session || now.process_group != before.process_group) {

@@ -12,9 +12,9 @@
 /* A range of state/engine.toml: the codes of a task that waits, up to a 0; memory of malloc(). */
 unsigned long *hearth_own_openssl_errors;
 
-/* Of the library that PHP and its extensions have loaded, if one has. */
+/* The functions of the OpenSSL that PHP or an extension has loaded; NULL if none has. */
 static struct {
-	const ERR_STATE *queue;          /* of this thread, the engine's; a call that asks for it takes 75 ns */
+	const ERR_STATE *queue;          /* of the engine's thread; asked for once, because each call searches the data of the thread */
 	unsigned long (*get)(void);
 	void (*clear)(void), (*begin)(void), (*set)(int library, int reason, const char *format, ...);
 } openssl;

@@ -14,7 +14,7 @@ static void declare(zend_internal_function *function, const zend_function_entry 
 		.num_args = entry->num_args, .required_num_args = (uint32_t) info->required_num_args,
 		.arg_info = (zend_internal_arg_info *) entry->arg_info + 1, .handler = entry->handler, .module = module,
 	};
-	if (info->required_num_args == (zend_uintptr_t) -1) {
+	if (info->required_num_args == (uintptr_t) -1) {
 		function->required_num_args = entry->num_args;
 	}
 }

@@ -416,6 +416,9 @@ namespace Hearth {
      * ```php
      * Hearth\defer(fn () => $mailer->send($confirmation));
      * ```
+     *
+     * @throws \Hearth\TimeoutError where the response has been sent and the request was told that its time is over
+     * @throws \Error outside a task
      */
     function defer(callable $fn): void
     {

@@ -84,7 +84,7 @@ fn seconds(text: &str) -> Result<f64, &'static str> {
     let seconds = text.parse::<f64>().ok();
     seconds
         .filter(|seconds| *seconds > 0.0 && seconds.is_finite())
-        .ok_or("it is a number of seconds greater than 0")
+        .ok_or("a number of seconds greater than 0, such as 60 or 0.5")
 }
 
 fn key(given: &ArgMatches) -> CacheKey {

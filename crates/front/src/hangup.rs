@@ -2,9 +2,9 @@
 //! not tell which before a write fails.
 //!
 //! Under php-fpm a request that nginx has passed on is run, whatever its client does meanwhile, and clients rely on that:
-//! they send a request and do not wait for the response. So a request that is not safe to skip is run when its turn comes. A
-//! request that a worker has claimed is told that its client has left, and its response, if there is one, is sent all the
-//! same.
+//! they send a request and do not wait for the response. So a request that is not safe to skip is run when its turn comes. If
+//! a worker has claimed the request, the front tells the worker that the client has left. A response that comes all the
+//! same is sent.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -52,7 +52,7 @@ final class ConnectBackoff
         return \max(0.0, $next - $now);
     }
 
-    /** Whether so many attempts have failed that only one at a time is made. */
+    /** Whether the pool makes one attempt at a time only, because `OPENS_AFTER` attempts in a row have failed. */
     public function isOpen(): bool
     {
         return $this->failures >= self::OPENS_AFTER;

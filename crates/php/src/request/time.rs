@@ -40,7 +40,7 @@ impl Request {
     /// How often a request is told in vain that its time is over, before its worker is replaced.
     pub const TOLD_IN_VAIN: u32 = 3;
 
-    /// Records that the request is told that its time is over. Returns how often it was told, this time included.
+    /// Counts one more notice to the request that its time is over. Returns the number of notices, this one included.
     pub fn tell_overdue(&self, why: Cancel) -> u32 {
         self.overdue.set(Some(why));
         self.told.set(self.told.get().saturating_add(1));

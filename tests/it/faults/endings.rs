@@ -152,9 +152,16 @@ fn a_fatal_error_ends_a_request_as_under_php_fpm() {
 
 /// `/slow` keeps the worker after the others broke.
 const APP: &str = r#"
+spl_autoload_register(function ($class) {
+    static $times = 0;
+    eval($times++ ? "class $class {}" : 'class A {} class A {}');
+});
+
 return function (Hearth\Request $request) {
     switch ($request->path) {
         case '/slow': UNTIL_GO return 'slow done';
+        case '/slow-loads': UNTIL_GO return get_class(new Loaded);
+        case '/load-breaks': new Loaded;
         case '/pid': return (string) getmypid();
         case '/session':
             session_id('agent'); session_start();
@@ -315,6 +322,19 @@ fn what_is_compiled_after_a_compile_error_is_sound() {
         (response.status, response.text()),
         (500, "sound".to_owned())
     );
+    server.stop();
+}
+
+/// The engine notes which classes it loads, so that an autoloader does not call itself.
+#[test]
+fn others_load_the_class_whose_autoloader_broke() {
+    let server = app().start();
+    let mut slow = server.connect();
+    slow.send("GET /slow-loads HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(server.get("/load-breaks").status, 500);
+    let_go(&server);
+    assert_eq!(ok(&slow.response()), "Loaded");
     server.stop();
 }
 

@@ -158,6 +158,25 @@ void hearth_remove_temporary_files(void)
 	} zend_end_try();
 }
 
+/* ---- code that was being loaded ---- */
+
+/*
+ * No task is left in the middle of a compilation or an autoloader, so what they have of either belongs to the request that broke.
+ * The engine has emptied the compiler's stacks itself (php_error_cb). An entry of in_autoload says "not found" of its class.
+ */
+static void forget_loading(void)
+{
+	if (EG(in_autoload)) {
+		zend_hash_clean(EG(in_autoload));
+	}
+	CG(compiled_filename) = NULL;
+	CG(active_op_array) = NULL;
+	CG(ast) = NULL;
+	CG(ast_arena) = NULL;
+	memset(&CG(context), 0, sizeof CG(context));
+	memset(&CG(file_context), 0, sizeof CG(file_context));
+}
+
 /* ---- the end of a request ---- */
 
 static bool is_request(const hearth_task *task)
@@ -173,6 +192,7 @@ void hearth_task_end_broken(hearth_task *task)
 		remove_body_file, respond,
 	};
 
+	forget_loading();
 	if (!is_request(task) || !task->owner) {
 		attempt(task, end_cache_locks);
 		return;

@@ -50,6 +50,7 @@ static void add(hearth_state_row row)
 	X(CG(map_ptr_last), "functions and classes get their numbers once") \
 	X(CG(rtd_key_counter), "declarations get their numbers once") \
 	X(CG(interned_strings), "grows with code") \
+	X(CG(open_files), "empty where a task can be left; after a fatal error, what the worker closes with itself") \
 	X(CG(delayed_oplines_stack), "the compiler's; it is never left") \
 	X(CG(loop_var_stack), "the compiler's; it is never left") \
 	X(CG(increment_lineno), "the compiler's; it is never left") \

@@ -304,3 +304,25 @@ fn what_is_lost_is_logged_without_what_lies_behind_it() {
         );
     }
 }
+
+/// PHP 8.4 frees the string of the setting in mb_get_info().
+#[test]
+fn mb_get_info_leaves_its_settings_alone() {
+    let server = one_worker(
+        "return function () {
+            $value = 'abc' . getmypid();
+            ini_set('mbstring.http_output_conv_mimetypes', $value);
+            for ($n = 0; $n < 5; $n++) {
+                mb_get_info();
+                mb_get_info('http_output_conv_mimetypes');
+            }
+            $others = array_map(fn () => str_repeat('x', strlen($value)), range(1, 50));
+            return ini_get('mbstring.http_output_conv_mimetypes') === 'abc' . getmypid() ? 'kept' : 'freed';
+        };",
+    )
+    .start();
+    for _ in 0..3 {
+        assert_eq!(ok(&server.get("/")), "kept");
+    }
+    server.stop();
+}

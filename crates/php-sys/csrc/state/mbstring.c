@@ -18,7 +18,7 @@ typedef struct {
 	void *syntax;
 } regex_globals;
 static const mbfl_encoding **boot_detect_order;
-static zif_handler detect_order_function;
+static zif_handler detect_order_function, info_function;
 
 static void release_mbstring(void)
 {
@@ -68,6 +68,28 @@ static void on_detect_order(INTERNAL_FUNCTION_PARAMETERS)
 	detect_order_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
+/* Returns what of mb_get_info()'s result is the setting. */
+static const zval *mimetypes_of(const zval *result)
+{
+	return Z_TYPE_P(result) == IS_ARRAY ? zend_hash_str_find(Z_ARRVAL_P(result), ZEND_STRL("http_output_conv_mimetypes")) : result;
+}
+
+/* PHP 8.4 returns the string of the setting without counting the reference, and so frees it while the setting has it. */
+static void on_info(INTERNAL_FUNCTION_PARAMETERS)
+{
+	const zend_ini_entry *setting = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("mbstring.http_output_conv_mimetypes"));
+	zend_string *value = setting ? setting->value : NULL;
+	uint32_t references = value ? GC_REFCOUNT(value) : 0;
+	const zval *returned;
+
+	info_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	returned = mimetypes_of(return_value);
+	if (returned && Z_TYPE_P(returned) == IS_STRING && Z_STR_P(returned) == value && GC_REFCOUNT(value) == references
+			&& !ZSTR_IS_INTERNED(value)) {
+		GC_ADDREF(value);
+	}
+}
+
 static void add_mbstring_search(void)
 {
 	regex_globals *regex = (regex_globals *) mbstring->mb_regex_globals;
@@ -94,6 +116,7 @@ void hearth_extension_add_mbstring(void *globals)
 	}
 	boot_detect_order = mbstring->current_detect_order_list;
 	hearth_replace_function("mb_detect_order", &detect_order_function, on_detect_order);
+	hearth_replace_function("mb_get_info", &info_function, on_info);
 	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mbstring->current_internal_encoding);
 	HEARTH_ADD(HEARTH_SCOPE_REQUEST, owner, mbstring->current_http_output_encoding);
 	HEARTH_ADD_SPAN(HEARTH_SCOPE_REQUEST, owner, mbstring->http_input_identify, mbstring->http_input_identify_string);

@@ -165,6 +165,8 @@ void hearth_process_put_back(const hearth_process_state *state)
 static const struct { const char *extension; uint8_t keeps; } libraries[] = {
 	{"tidy", HEARTH_KEEPS_LOCALE},   /* takes the locale of the environment */
 	{"ps", HEARTH_KEEPS_LOCALE},     /* takes the C locale for numbers */
+	/* libedit's handlers, from readline_callback_handler_install() on, pass each signal on to the whole process group. */
+	{"readline", HEARTH_KEEPS_SIGNALS},
 	{"smbclient", HEARTH_KEEPS_MASK}, /* blocks SIGPIPE, which programs that are started inherit */
 };
 

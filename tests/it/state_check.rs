@@ -205,3 +205,18 @@ fn a_fatal_error_a_time_limit_and_a_client_that_leaves_leave_nothing_to_the_othe
         "{findings:#?}"
     );
 }
+
+#[test]
+fn a_worker_that_crashes_is_a_finding() {
+    let findings = check("FFI::cdef('int raise(int);')->raise(11);");
+    assert_eq!(
+        seen(&findings, "worker killed by SIGSEGV"),
+        [Moment::Crashed, Moment::Crashed],
+        "{findings:#?}"
+    );
+}
+
+#[test]
+fn a_script_that_its_own_fatal_error_ends_is_checked() {
+    assert_eq!(check("eval('class self {}');"), []);
+}

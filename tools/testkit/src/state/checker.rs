@@ -13,6 +13,12 @@ use crate::server::Server;
 const REQUESTS: usize = 100;
 /// The time that a script has.
 const TIMEOUT: Duration = Duration::from_secs(8);
+/// The time in which the log names the signal that killed a worker.
+const LOGGED: Duration = Duration::from_secs(1);
+/// Signals of a worker that crashed.
+const CRASHES: [&str; 5] = ["SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"];
+/// How the reason begins when the connection ended instead of an answer.
+const NO_ANSWER: &str = "the worker did not answer";
 /// Attempts to connect until the next worker accepts the connection.
 const TRIES: usize = 400;
 
@@ -88,10 +94,34 @@ impl Looker {
 
     fn check(&mut self, script: &Script, look: fn(&mut Self, &Script) -> Findings) -> Findings {
         let outcome = look(self, script);
-        if outcome.is_err() {
-            self.restart();
+        let Err(why) = outcome else { return outcome };
+        let crash = self.crash(&why);
+        self.restart();
+        crash.map(|crash| vec![crash]).ok_or(why)
+    }
+
+    /// Returns the signal that killed the script's worker, as a finding.
+    fn crash(&self, why: &Unchecked) -> Option<Finding> {
+        if !why.0.starts_with(NO_ANSWER) {
+            return None;
         }
-        outcome
+        let pid = format!(" pid={} ", self.process);
+        let is_crash = |line: &String| {
+            CRASHES.iter().any(|signal| {
+                line.contains(&format!("worker was killed by {signal}")) && line.contains(&pid)
+            })
+        };
+        let log = self.server.as_ref()?.log();
+        let line = crate::server::until(LOGGED, || log.lines().into_iter().find(is_crash))?;
+        Some(Finding::of_crash(&line))
+    }
+
+    /// Returns what differs after the script's end: nothing if its fatal error has ended the worker before this could answer.
+    fn changes_at_end(&self, watch: &mut Client, report: &Value) -> Result<Value, Unchecked> {
+        match changes(watch) {
+            Err(why) if report["end"] == "fatal" && self.crash(&why).is_none() => Ok(Value::Null),
+            outcome => outcome,
+        }
     }
 
     /// Opens two connections to a fresh worker: one to observe, one for the script.
@@ -110,10 +140,12 @@ impl Looker {
         let (mut watch, mut own) = self.connections()?;
         get(&mut watch, "/take?name=before")?;
         own.send(request(script, "&alone=1"));
-        let moment = end_of(&report(&mut own)?, Moment::Next);
-        let next = changes(&mut watch)?;
-        use_up(&mut watch);
-        Ok(Finding::read_all(&next, moment))
+        let report = report(&mut own)?;
+        let next = self.changes_at_end(&mut watch, &report)?;
+        if !next.is_null() {
+            use_up(&mut watch);
+        }
+        Ok(Finding::read_all(&next, end_of(&report, Moment::Next)))
     }
 
     fn look(&mut self, script: &Script) -> Findings {
@@ -124,8 +156,10 @@ impl Looker {
         let waiting = changes(&mut watch)?;
         get(&mut watch, "/release")?;
         let report = report(&mut own)?;
-        let ended = changes(&mut watch)?;
-        use_up(&mut watch);
+        let ended = self.changes_at_end(&mut watch, &report)?;
+        if !ended.is_null() {
+            use_up(&mut watch);
+        }
         let mut findings = Finding::read_all(&waiting, Moment::Waiting);
         findings.extend(Finding::read_all(&ended, end_of(&report, Moment::Ended)));
         findings.extend(Finding::read_all(&report["changes"], Moment::Resumed));
@@ -294,7 +328,7 @@ fn answer(client: &mut Client) -> Result<String, Unchecked> {
 }
 
 fn broken(why: impl std::fmt::Debug) -> Unchecked {
-    Unchecked(format!("the worker did not answer: {why:?}"))
+    Unchecked(format!("{NO_ANSWER}: {why:?}"))
 }
 
 fn text_of(response: &Response) -> Result<String, Unchecked> {

@@ -29,6 +29,8 @@ pub enum Moment {
     TimedOut,
     /// By another request, after the script's request had ended because its client had left.
     Left,
+    /// By the supervisor: a signal killed the worker.
+    Crashed,
 }
 
 impl Moment {
@@ -42,6 +44,7 @@ impl Moment {
             Self::Broken => "after a fatal error",
             Self::TimedOut => "after its time limit",
             Self::Left => "after its client left",
+            Self::Crashed => "as the worker crashed",
         }
     }
 }
@@ -110,6 +113,17 @@ impl Finding {
             values: format!("{:?} → {:?}", text("before"), text("after")),
             moment,
         })
+    }
+
+    /// Reads the supervisor's log line about a worker that a signal killed.
+    fn of_crash(line: &str) -> Self {
+        let signal = line.split_once("killed by ").map_or(line, |(_, rest)| rest);
+        let signal = signal.split_whitespace().next().unwrap_or(signal);
+        Self {
+            place: format!("worker killed by {signal}"),
+            values: line.to_owned(),
+            moment: Moment::Crashed,
+        }
     }
 
     /// Reads all entries of one response of the app.

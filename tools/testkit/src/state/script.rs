@@ -48,7 +48,7 @@ impl Script {
         }
     }
 
-    /// Writes the script of a `.phpt` beside it.
+    /// Returns the script of a `.phpt`: a file that it names, or its text, written beside it.
     ///
     /// # Errors
     /// If the test has no script, or cannot run in a request here.
@@ -57,16 +57,16 @@ impl Script {
         // Tests have any encoding; as Latin-1, no byte is lost.
         let text: String = bytes.iter().map(|&byte| char::from(byte)).collect();
         let sections = sections(&text);
-        let code = sections
-            .get("FILE")
-            .or_else(|| sections.get("FILEEOF"))
-            .ok_or("it has no FILE section")?;
         if let Some(word) = unfit(&sections) {
             return Err(format!("its SKIPIF names {word}"));
         }
-        let file = path.with_extension("state.php");
-        let code: Vec<u8> = code.chars().map(|letter| letter as u8).collect();
-        fs::write(&file, code).map_err(|error| error.to_string())?;
+        let (file, made) = match sections.get("FILE_EXTERNAL") {
+            Some(name) => (path.with_file_name(name.trim()), None),
+            None => {
+                let file = write(path, &sections)?;
+                (file.clone(), Some(Made(file)))
+            }
+        };
         let line = |name: &str| {
             sections
                 .get(name)
@@ -74,7 +74,7 @@ impl Script {
                 .filter(|text| !text.is_empty())
         };
         Ok(Self {
-            _made: Some(Made(file.clone())),
+            _made: made,
             file,
             settings: settings(&sections),
             query: line("GET").unwrap_or_default(),
@@ -95,6 +95,18 @@ impl Script {
         }
         target
     }
+}
+
+/// Writes the script of a `.phpt` beside it, and returns its path.
+fn write(path: &Path, sections: &HashMap<String, String>) -> Result<PathBuf, String> {
+    let code = sections
+        .get("FILE")
+        .or_else(|| sections.get("FILEEOF"))
+        .ok_or("it has no FILE section")?;
+    let file = path.with_extension("state.php");
+    let code: Vec<u8> = code.chars().map(|letter| letter as u8).collect();
+    fs::write(&file, code).map_err(|error| error.to_string())?;
+    Ok(file)
 }
 
 fn unfit(sections: &HashMap<String, String>) -> Option<&'static str> {

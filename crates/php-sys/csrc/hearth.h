@@ -220,8 +220,8 @@ hearth_task *hearth_timer_task(uint64_t callback, void *owner);
 void hearth_timer_forget(uint64_t callback);
 /* Returns a task that calls a method of PoolReports with one number; NULL if there are no pools, or no memory. */
 hearth_task *hearth_call_pools(const char *method, double argument, void *owner);
-/* Throws the pending cancellation of the current task, if there is one. */
-void hearth_on_interrupt(void);
+/* Throws the pending cancellation of the current task, if there is one. Without a frame, no code runs that would get it: it stays pending. */
+void hearth_on_interrupt(bool has_frame);
 /* Whether the running task was to be told by an exception with that message; if so, it counts as told. */
 bool hearth_on_told(hearth_str message);
 /* Whether the running task's request was told that its time is over. */

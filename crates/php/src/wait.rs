@@ -195,7 +195,7 @@ pub fn interrupt() {
     unsafe { sys::hearth_interrupt() }
 }
 
-pub(crate) fn on_interrupt() {
+pub(crate) fn on_interrupt(has_frame: bool) {
     let Some(cell) = current() else { return };
     if let Some(seconds) = host().cpu_time_over() {
         // SAFETY: sets flags of the engine, on whose thread this is.
@@ -204,8 +204,10 @@ pub(crate) fn on_interrupt() {
     if let Some(request) = &cell.request {
         host().interrupted(request);
     }
-    note_overdue(&cell);
-    take_cancel(&cell);
+    if has_frame {
+        note_overdue(&cell);
+        take_cancel(&cell);
+    }
 }
 
 /// The request whose time limit holds: background work has none of its own, but up to its first wait it keeps the request from going on

@@ -250,6 +250,22 @@ fn a_loop_of_what_is_short_ends_with_its_time() {
     server.stop();
 }
 
+/// After a fatal error, nothing of PHP is on the stack but an internal function that the engine calls. One that takes longer
+/// than the request's time is interrupted as it returns.
+#[test]
+fn an_internal_function_over_its_time_at_the_end_of_a_broken_request() {
+    let server = one_worker(
+        "return function ($request) {
+            register_shutdown_function('hash_pbkdf2', 'sha512', 'a', 'b', 1_000_000);
+            trigger_error('broken', E_USER_ERROR);
+        };",
+    )
+    .args(["--request-timeout", "0.2", "--request-grace", "20"])
+    .start();
+    assert_eq!(server.get("/").status, 500);
+    server.stop();
+}
+
 /// The error that comes out of the children's call is the request's own: code that catches it is not told again.
 #[test]
 fn a_request_over_its_time_is_told_once() {

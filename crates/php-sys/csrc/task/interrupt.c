@@ -92,7 +92,7 @@ static void ask(const zend_execute_data *frame)
 			put_off = true;
 			return;
 		}
-		hearth_on_interrupt();
+		hearth_on_interrupt(frame != NULL);
 		hearth_bail_out_if_doomed();
 	}
 }
@@ -120,15 +120,19 @@ void hearth_interrupt_library_left(void)
 	}
 }
 
+/*
+ * There is no frame where C code has called a function at the bottom of the stack, such as the handler, and the function
+ * has just returned.
+ */
 static void on_interrupt(zend_execute_data *frame)
 {
-	const zend_op *next = frame->opline;
+	const zend_op *next = frame ? frame->opline : NULL;
 
 	if (interrupt) {
 		interrupt(frame);
 	}
 	ask(frame);
-	if (UNEXPECTED(EG(exception)) && frame->func && ZEND_USER_CODE(frame->func->type)) {
+	if (UNEXPECTED(EG(exception)) && frame && frame->func && ZEND_USER_CODE(frame->func->type)) {
 		throw_one_earlier(frame, next);
 	}
 }

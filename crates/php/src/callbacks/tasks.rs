@@ -117,8 +117,8 @@ callbacks! {
         host::stop_timer(timer)
     }
 
-    fn hearth_on_interrupt() {
-        wait::on_interrupt();
+    fn hearth_on_interrupt(has_frame: bool) {
+        wait::on_interrupt(has_frame);
     }
 
     fn hearth_on_told(message: &[u8]) -> bool {

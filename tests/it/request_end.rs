@@ -231,3 +231,46 @@ fn a_wrong_call_of_headers_leaves_nothing_behind() {
     assert!(bytes < 20_000, "1000 calls left {bytes} bytes");
     server.stop();
 }
+
+/// Destructors of what the end releases last, and of what a task was given, change what was released before.
+#[test]
+fn destructors_at_the_very_end_leave_no_memory_behind() {
+    let server = one_worker(
+        r"final class AtEnd {
+            public function __construct(private Closure $code) {}
+            public function __destruct() { ($this->code)(); }
+            public function __invoke($text = '') { return $text; }
+        }
+        return function (Hearth\Request $request) {
+            if ($request->path === '/usage') { return (string) memory_get_usage(); }
+            [, $place, $what] = explode('/', $request->path);
+            $end = new AtEnd(match ($what) {
+                'input' => function () { $_GET['late'] = str_repeat('x', 1000); },
+                'handler' => fn () => set_error_handler(fn () => true),
+                'buffer' => fn () => ob_start(fn ($text) => $text),
+                'shutdown' => fn () => register_shutdown_function(fn () => 1),
+            });
+            match ($place) {
+                'assert' => @assert_options(ASSERT_CALLBACK, $end),
+                'signal' => pcntl_signal(SIGUSR2, $end),
+                'context' => stream_context_set_default(['http' => ['late' => $end]]),
+                'handler' => set_error_handler($end),
+                'callback' => header_register_callback($end),
+                'shutdown' => register_shutdown_function($end),
+                'task' => Hearth\async(function () use ($end) { usleep(1); }),
+            };
+            return 'ok';
+        };",
+    )
+    .start();
+    for place in [
+        "assert", "signal", "context", "handler", "callback", "shutdown", "task",
+    ] {
+        for what in ["input", "handler", "buffer", "shutdown"] {
+            let path = format!("/{place}/{what}");
+            let bytes = left_behind(&server, &path, 50);
+            assert!(bytes < 4_000, "50 of {path} left {bytes} bytes");
+        }
+    }
+    server.stop();
+}

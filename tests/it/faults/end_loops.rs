@@ -19,6 +19,18 @@ const LOOPS: &str = r#"
     function tasks() { defer(fn () => async(tasks(...))); compute(); }
     function shutdown() { register_shutdown_function(shutdown(...)); compute(); }
     function both() { defer(fn () => register_shutdown_function(both(...))); compute(); }
+    function caught_shutdown() { catches(); register_shutdown_function(caught_shutdown(...)); }
+    function caught_callback() { catches(); Hearth\async(fn () => ob_start(new Buffers()))->await(); }
+    abstract class Handles {
+        final public function __invoke($text = '') { return $text; }
+        final public function __destruct() { catches(); $this->again(); }
+        abstract protected function again();
+    }
+    final class Buffers extends Handles { protected function again() { ob_start(new Buffers()); } }
+    final class Tries extends Handles { protected function again() { try { ob_start(new Tries()); } catch (Throwable) {} } }
+    final class Errors extends Handles { protected function again() { set_error_handler(new Errors()); } }
+    final class Stacked extends Handles { protected function again() { set_error_handler(new Stacked()); } }
+    final class Exceptions extends Handles { protected function again() { set_exception_handler(new Exceptions()); } }
     $local = new Hearth\Local();
     return function ($request) use ($local) {
         $destructor = function ($again) { defer(fn () => new Ends($again)); compute(); };
@@ -32,6 +44,14 @@ const LOOPS: &str = r#"
             case '/tasks': tasks(); break;
             case '/shutdown': shutdown(); break;
             case '/both': both(); break;
+            case '/caught-shutdown': caught_shutdown(); break;
+            case '/buffers': ob_start(new Buffers()); break;
+            case '/tries': ob_start(new Tries()); break;
+            case '/dropped': ob_start(new Buffers()); return new Hearth\Response('own');
+            case '/of-a-task': caught_callback(); break;
+            case '/errors': set_error_handler(new Errors()); break;
+            case '/stacked': set_error_handler(new Stacked()); set_error_handler(new Stacked()); break;
+            case '/exceptions': set_exception_handler(new Exceptions()); break;
             case '/destructor': $destructor($destructor); break;
             case '/held': $held($held); break;
             case '/held-caught': $held_caught($held_caught); break;
@@ -54,9 +74,13 @@ fn what_begins_more_of_itself_at_the_end_of_a_request_ends_with_its_time() {
         "/caught",
         "/waits",
         "/many",
+        "/errors",
+        "/stacked",
+        "/exceptions",
         "/tasks",
         "/shutdown",
         "/both",
+        "/caught-shutdown",
         "/destructor",
         "/autoloader",
         "/error-handler",
@@ -80,19 +104,29 @@ fn what_begins_more_of_itself_at_the_end_of_a_request_ends_with_its_time() {
     server.stop();
 }
 
-/// Such objects are released when the rest has ended. One that cannot be kept ends at once, and makes the next: a recursion,
-/// which is a fatal error of its request.
+/// An object that cannot be kept ends at once, and makes the next: a recursion, which is a fatal error of its request.
 #[test]
-fn destructors_that_keep_another_object_in_a_local_end_with_the_time_of_their_request() {
-    for path in ["/held", "/held-caught"] {
+fn destructors_that_begin_more_of_themselves_end_with_the_time_of_their_request() {
+    let paths = [
+        "/held",
+        "/held-caught",
+        "/buffers",
+        "/tries",
+        "/dropped",
+        "/of-a-task",
+    ];
+    for path in paths {
         let server = one_worker(LOOPS)
             .args(["--request-timeout", "0.3", "--request-grace", "5"])
             .start();
         let begun = Instant::now();
-        ok(&server.get(path));
+        let mut client = server.connect();
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
         server.expect_log("worker is replaced: a fatal error in PHP");
         let took = begun.elapsed();
         assert!(took < Duration::from_secs(4), "{path}: {took:?}");
+        let answer = client.try_response(false);
+        assert!(answer.is_ok(), "{path}: {answer:?}");
         ok(&server.get("/"));
         server.stop();
     }

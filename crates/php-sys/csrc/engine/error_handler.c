@@ -24,8 +24,11 @@ void hearth_error_handler_begin(hearth_request_state *state)
 
 void hearth_error_handler_end(hearth_request_state *state)
 {
-	zval_ptr_dtor(&state->known_error_handler);
+	zval before;
+
+	ZVAL_COPY_VALUE(&before, &state->known_error_handler);
 	ZVAL_UNDEF(&state->known_error_handler);
+	zval_ptr_dtor(&before);
 }
 
 void hearth_error_handler_shown(hearth_task *task)

@@ -55,6 +55,7 @@ static void call_shutdown_functions(hearth_request_state *state)
 {
 	(void) state;
 	hearth_shutdown_functions_ready();
+	hearth_current->ends |= HEARTH_ENDS_SHUTDOWN;
 	php_call_shutdown_functions();
 	HEARTH_FORGET_OUT_OF_MEMORY();
 	php_free_shutdown_functions();
@@ -63,7 +64,7 @@ static void call_shutdown_functions(hearth_request_state *state)
 static void flush_output(hearth_request_state *state)
 {
 	(void) state;
-	php_output_end_all();
+	hearth_buffers_end();
 }
 
 static void end_session(hearth_request_state *state)

@@ -24,7 +24,7 @@ ZEND_FUNCTION(Hearth_defer)
 		return;
 	}
 	state = hearth_current->request;
-	if (UNEXPECTED(hearth_refuse_more(state))) {
+	if (UNEXPECTED(hearth_refuse_more(HEARTH_ENDS_CODE))) {
 		return;
 	}
 	if (!state->deferred) {
@@ -198,7 +198,7 @@ ZEND_FUNCTION(Hearth_Internal_locals)
 		zend_class_entry *ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("weakmap"));
 
 		/* Without its object the request has released its values, and destructors run. */
-		if (UNEXPECTED(!state->request_object) && hearth_refuse_more(state)) {
+		if (UNEXPECTED(!state->request_object) && hearth_refuse_more(HEARTH_ENDS_CODE)) {
 			return;
 		}
 		object_init_ex(&state->locals, ce);

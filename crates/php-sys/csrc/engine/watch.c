@@ -7,6 +7,7 @@
 #include "engine/process_facts.h"
 #include "engine/replace.h"
 #include "engine/soap.h"
+#include "request/request.h"
 #include "task/marks.h"
 #include "task/no_suspend.h"
 
@@ -28,6 +29,9 @@ zval *hearth_argument(zend_execute_data *call, uint32_t number)
 static void call_watched(INTERNAL_FUNCTION_PARAMETERS, const hearth_watch *watch)
 {
 	if (watch->sharing && hearth_sharing_refuses(execute_data, return_value, watch)) {
+		return;
+	}
+	if (watch->begins && hearth_current && hearth_refuse_more(watch->begins)) {
 		return;
 	}
 	if (watch->of_process) {
@@ -130,6 +134,7 @@ void hearth_watch_install(void)
 	hearth_marks_learn();
 	hearth_watch_process();
 	hearth_watch_soap();
+	hearth_watch_begins();
 	replace(CG(function_table));
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		replace(&ce->function_table);

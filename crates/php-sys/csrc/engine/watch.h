@@ -34,6 +34,7 @@ struct hearth_watch {
 	bool suspends_fiber;      /* the function is Fiber::suspend() */
 	bool no_suspend;          /* the task is not left in the function: see task/no_suspend_functions.c */
 	uint8_t keeps;            /* HEARTH_KEEPS_*: what a library behind the function changes: see engine/process_facts.c */
+	uint8_t begins;           /* HEARTH_ENDS_* where the function begins more of an end: see request/refuse_more.c */
 	bool bails_out;           /* see engine/soap.c */
 	bool of_process;          /* the function changes state of the process: see engine/process_facts.c */
 };
@@ -49,6 +50,7 @@ void hearth_watch_use(void);
 void hearth_watch_no_suspend(void);
 void hearth_watch_process(void);
 void hearth_watch_soap(void);
+void hearth_watch_begins(void);
 /* Returns whether the call was refused or made. */
 bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
 /* Finds the classes and resources that task/in_use.c tells apart. */

@@ -20,7 +20,7 @@ static void drop_buffers(hearth_request_state *state)
 			smart_str_appendl(&state->output.kept, handlers[i]->buffer.data, handlers[i]->buffer.used);
 		}
 	}
-	php_output_discard_all();
+	hearth_buffers_drop();
 }
 
 static void end_buffers(hearth_request_state *state, const zval *result)
@@ -28,7 +28,7 @@ static void end_buffers(hearth_request_state *state, const zval *result)
 	bool is_echoed = Z_TYPE_P(result) == IS_NULL || Z_TYPE_P(result) == IS_UNDEF;
 
 	if (is_echoed || (state->responded && !state->output.streaming)) {
-		php_output_end_all();
+		hearth_buffers_end();
 	} else if (!state->output.streaming) {
 		drop_buffers(state);
 	}
@@ -58,7 +58,7 @@ static void settle(hearth_request_state *state, zval *result)
 	}
 	if (EG(exception)) {
 		state->failed = true;
-		php_output_discard_all();
+		hearth_buffers_drop();
 		hearth_respond_exception(state);
 		hearth_run_shutdown_functions();
 	}
@@ -67,7 +67,7 @@ static void settle(hearth_request_state *state, zval *result)
 static void end_stream(hearth_request_state *state)
 {
 	if (state->output.streaming) {
-		php_output_end_all();
+		hearth_buffers_end();
 		hearth_output_send(&state->output, state->request);
 		hearth_on_finish(state->request, (hearth_str){NULL, 0});
 	}
@@ -127,7 +127,7 @@ bool hearth_request_finish(hearth_request_state *state)
 		return false;
 	}
 	state->continues = true;
-	php_output_end_all();
+	hearth_buffers_end();
 	hearth_respond_echoed(state);
 	end_stream(state);
 	state->output.finished = true;
@@ -176,7 +176,7 @@ void hearth_request_run(hearth_task *task)
 	settle(state, &result);
 	zval_ptr_dtor(&result);
 	if (state->output.streaming) {
-		php_output_end_all();
+		hearth_buffers_end();
 		hearth_output_send(&state->output, state->request);
 	}
 	hearth_request_end(task);

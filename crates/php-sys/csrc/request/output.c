@@ -1,6 +1,7 @@
 /* The output of PHP on its way to the client. */
 #include "request/headers.h"
 #include "request/output.h"
+#include "task/task.h"
 
 /* Bytes kept before the head leaves: header() works after echo, and a page of usual size gets a Content-Length. */
 #define MOST_KEPT (64 * 1024)
@@ -28,6 +29,27 @@ void hearth_output_send(hearth_output *output, void *request)
 		PG(connection_status) = PHP_CONNECTION_ABORTED;
 	}
 	smart_str_free(&before.kept);
+}
+
+/* ---- buffers ---- */
+
+static void end_by(void (*end)(void))
+{
+	uint8_t before = hearth_current->ends;
+
+	hearth_current->ends |= HEARTH_ENDS_OUTPUT;
+	end();
+	hearth_current->ends = before;
+}
+
+void hearth_buffers_end(void)
+{
+	end_by(php_output_end_all);
+}
+
+void hearth_buffers_drop(void)
+{
+	end_by(php_output_discard_all);
 }
 
 /* ---- the head ---- */

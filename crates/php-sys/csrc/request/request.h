@@ -31,8 +31,8 @@ void hearth_run_shutdown_functions(void);
 void hearth_shutdown_functions_ready(void);
 /* Runs the functions that defer() was given. */
 void hearth_run_deferred(hearth_request_state *state);
-/* Throws, and returns true, if the request is at its end and was told that its time is over. */
-bool hearth_refuse_more(const hearth_request_state *state);
+/* request/refuse_more.c: throws, and returns true, if the running task or its request was told that its time is over, and is at such an end. */
+bool hearth_refuse_more(uint8_t ends);
 /* request/response.c: responds for the way the handler ended. `value`: what it returned; null stands for what it echoed. */
 void hearth_respond_value(hearth_request_state *state, zval *value);
 void hearth_respond_echoed(hearth_request_state *state);

@@ -20,6 +20,17 @@ void hearth_shutdown_functions_ready(void)
 	}
 }
 
+/* Destructors of what they hold may register others, which must not be put into the list that is being freed. */
+static void free_shutdown_functions(void)
+{
+	HashTable *functions = BG(user_shutdown_function_names);
+
+	BG(user_shutdown_function_names) = NULL;
+	if (EXPECTED(functions)) {
+		zend_array_destroy(functions);
+	}
+}
+
 /*
  * Runs them as every PHP does: after the code, before the response is complete, so that they may still echo and set headers.
  * The engine goes on after a fatal error in one of them; a task does not.
@@ -27,6 +38,7 @@ void hearth_shutdown_functions_ready(void)
 void hearth_run_shutdown_functions(void)
 {
 	bool before = CG(unclean_shutdown);
+	uint8_t ends;
 
 	if (EXPECTED(!BG(user_shutdown_function_names))) {
 		return;
@@ -34,14 +46,17 @@ void hearth_run_shutdown_functions(void)
 	CG(unclean_shutdown) = false;
 	hearth_body_mend();
 	hearth_shutdown_functions_ready();
+	ends = hearth_current->ends;
+	hearth_current->ends |= HEARTH_ENDS_SHUTDOWN;
 	php_call_shutdown_functions();
+	hearth_current->ends = ends;
 	if (UNEXPECTED(CG(unclean_shutdown)) || UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || UNEXPECTED(hearth_current->doomed)) {
 		/* No function is called twice. The list is not freed: the functions may hold what the error left half done. */
 		BG(user_shutdown_function_names) = NULL;
 		zend_bailout();
 	}
 	CG(unclean_shutdown) = before;
-	php_free_shutdown_functions();
+	free_shutdown_functions();
 	if (EG(exception)) {
 		hearth_report_exception();
 	}
@@ -58,21 +73,6 @@ static void join_children(hearth_request_state *state)
 	}
 	hearth_report_exception();
 	state->orphans = state->tasks > 1;
-}
-
-/*
- * What code begins at the end of its request, the end waits for. So it begins nothing more once it was told that its time is
- * over: else it would go on for ever, because each exception ends one function only.
- */
-bool hearth_refuse_more(const hearth_request_state *state)
-{
-	static const char why[] = "The request is at its end and its time is over (request.timeout): it cannot begin anything more";
-
-	if (EXPECTED(!state->ends) || !hearth_on_is_overdue()) {
-		return false;
-	}
-	hearth_throw(HEARTH_THROW_TIMEOUT, (hearth_str){why, sizeof why - 1});
-	return true;
 }
 
 void hearth_run_deferred(hearth_request_state *state)
@@ -146,28 +146,82 @@ static void work(hearth_request_state *state)
 	hearth_run_shutdown_functions();
 }
 
+/* A destructor may set a value again while it is released. */
+static void release_value(zval *value)
+{
+	zval before;
+
+	ZVAL_COPY_VALUE(&before, value);
+	ZVAL_UNDEF(value);
+	zval_ptr_dtor(&before);
+}
+
+static void release_stack(zend_stack *values)
+{
+	zend_stack before = *values;
+
+	if (EXPECTED(!before.elements)) {
+		return;
+	}
+	zend_stack_init(values, sizeof(zval));
+	while (!zend_stack_is_empty(&before)) {
+		zval *last = zend_stack_top(&before);
+
+		zend_stack_del_top(&before);
+		zval_ptr_dtor(last);
+	}
+	zend_stack_destroy(&before);
+}
+
+static bool has_handlers(void)
+{
+	return Z_TYPE(EG(user_error_handler)) != IS_UNDEF || Z_TYPE(EG(user_exception_handler)) != IS_UNDEF
+		|| Z_TYPE(SG(callback_func)) != IS_UNDEF || EG(user_error_handlers).top > 0 || EG(user_exception_handlers).top > 0;
+}
+
 static void release_handlers(hearth_request_state *state)
 {
 	hearth_error_handler_end(state);
-	zval_ptr_dtor(&EG(user_error_handler));
-	ZVAL_UNDEF(&EG(user_error_handler));
-	zval_ptr_dtor(&EG(user_exception_handler));
-	ZVAL_UNDEF(&EG(user_exception_handler));
+	release_value(&EG(user_error_handler));
+	release_value(&EG(user_exception_handler));
+	release_stack(&EG(user_error_handlers));
+	release_stack(&EG(user_exception_handlers));
 	if (UNEXPECTED(EG(user_error_handlers_error_reporting).elements)) {
-		zend_stack_clean(&EG(user_error_handlers_error_reporting), NULL, 1);
+		zend_stack_clean(&EG(user_error_handlers_error_reporting), NULL, true);
 	}
-	if (UNEXPECTED(EG(user_error_handlers).elements)) {
-		zend_stack_clean(&EG(user_error_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
-	}
-	if (UNEXPECTED(EG(user_exception_handlers).elements)) {
-		zend_stack_clean(&EG(user_exception_handlers), (void (*)(void *)) ZVAL_PTR_DTOR, 1);
-	}
-	zval_ptr_dtor(&SG(callback_func));
-	ZVAL_UNDEF(&SG(callback_func));
+	release_value(&SG(callback_func));
 }
 
-/* Releases in the order of php_request_shutdown. */
-static void release(hearth_request_state *state)
+/* Does not free them. */
+static void forget_handlers(hearth_request_state *state)
+{
+	ZVAL_UNDEF(&state->known_error_handler);
+	ZVAL_UNDEF(&EG(user_error_handler));
+	ZVAL_UNDEF(&EG(user_exception_handler));
+	ZVAL_UNDEF(&SG(callback_func));
+	EG(user_error_handlers).top = EG(user_exception_handlers).top = 0;
+}
+
+/* How often is released what destructors have set again meanwhile. */
+#define MOST_ROUNDS 16
+
+/* Returns whether destructors may have set something again. */
+static bool release_rest(hearth_request_state *state, uint32_t round)
+{
+	if (UNEXPECTED(round == MOST_ROUNDS)) {
+		hearth_ranges_forget(HEARTH_SCOPE_REQUEST);
+		forget_handlers(state);
+		return false;
+	}
+	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_REQUEST))) {
+		hearth_ranges_release(HEARTH_SCOPE_REQUEST);
+		return true;
+	}
+	return has_handlers();
+}
+
+/* Releases in the order of php_request_shutdown. Returns whether it has to be repeated. */
+static bool release(hearth_request_state *state, uint32_t round)
 {
 	if (state->request_object) {
 		hearth_request_object_end(state->request_object);
@@ -190,29 +244,35 @@ static void release(hearth_request_state *state)
 		state->superglobals_live = false;
 	}
 	zend_ini_deactivate();
-	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_REQUEST))) {
-		hearth_ranges_release(HEARTH_SCOPE_REQUEST);
-	}
+	return release_rest(state, round);
+}
+
+static bool is_released(const hearth_task *task, hearth_request_state *state)
+{
+	return EXPECTED(Z_TYPE(state->locals) == IS_UNDEF) && !hearth_task_has_end(task) && EXPECTED(!is_at_work(state));
 }
 
 /* Does everything at the end of a request that may run PHP code; the task of the request ends with it. */
 void hearth_request_end(hearth_task *task)
 {
 	hearth_request_state *state = task->request;
+	bool again;
 
-	state->ends = true;
-	for (;;) {
+	state->ends = HEARTH_ENDS_CODE;
+	for (uint32_t round = 0;; round += again) {
 		while (UNEXPECTED(is_at_work(state))) {
 			work(state);
 		}
 		hearth_session_end();
 		if (hearth_task_has_end(task)) {
 			hearth_task_run_on_end(task);
+			again = false;
 			continue;
 		}
-		release(state);
-		if (EXPECTED(Z_TYPE(state->locals) == IS_UNDEF) && !hearth_task_has_end(task)
-				&& EXPECTED(!is_at_work(state))) {
+		/* This too may release objects of PHP code: handlers of signals. */
+		hearth_process_state_put_back(state);
+		again = release(state, round);
+		if (EXPECTED(!again) && is_released(task, state)) {
 			break;
 		}
 	}

@@ -271,7 +271,7 @@ void hearth_respond_value(hearth_request_state *state, zval *value)
 	if (Z_TYPE(converted) == IS_OBJECT && !EG(exception)) {
 		respond_object(state, Z_OBJ(converted));
 	} else if (Z_TYPE(converted) == IS_NULL && !EG(exception)) {
-		php_output_end_all();
+		hearth_buffers_end();
 		hearth_respond_echoed(state);
 	}
 	zval_ptr_dtor(&converted);

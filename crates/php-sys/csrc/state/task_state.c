@@ -164,8 +164,9 @@ void hearth_request_state_free(hearth_request_state *state)
 	ZVAL_UNDEF(&state->locals);
 	state->output = (hearth_output){0};
 	state->superglobals_live = state->responded = state->failed = false;
-	state->ends = state->continues = state->orphans = state->body_due = state->ignores_client = false;
+	state->continues = state->orphans = state->body_due = state->ignores_client = false;
 	state->changes_process = false;
+	state->ends = state->refusals = 0;
 	state->body_failed = 0;
 	state->body_broken = false;
 	state->body_reader = NULL;

@@ -24,6 +24,13 @@ typedef struct {
 
 typedef struct { zend_ini_entry *entry; zend_string *value; } hearth_ini_change;
 
+/* Where the end of a request or task is: what runs there must not begin more of it for ever, see request/refuse_more.c. */
+enum {
+	HEARTH_ENDS_OUTPUT = 1,          /* its output buffers end */
+	HEARTH_ENDS_SHUTDOWN = 2,        /* its shutdown functions run */
+	HEARTH_ENDS_CODE = 4,            /* its code has ended: what is begun now, its end waits for */
+};
+
 typedef struct hearth_request_state {
 	HEARTH_REQUEST_FIELDS(HEARTH_DECLARE_FIELD)
 
@@ -67,7 +74,8 @@ typedef struct hearth_request_state {
 	bool continues;                  /* a FrankenPHP loop: the script goes on after the response */
 	bool ignores_client;             /* ignore_user_abort(), as of the last wait */
 	bool failed;                     /* the handler threw: the request's children are cancelled */
-	bool ends;                       /* its code has ended: what is begun now, its end waits for */
+	uint8_t ends;                    /* HEARTH_ENDS_*: how far its end is */
+	uint8_t refusals;                /* how often a buffer was refused to it */
 	bool orphans;                    /* it has children that cannot be awaited, as in a process that PHP code forked */
 	bool broken;                     /* one of its tasks ended in a fatal error: its memory is not reused */
 

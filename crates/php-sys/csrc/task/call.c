@@ -128,26 +128,40 @@ void hearth_task_run_on_end(hearth_task *task)
 	}
 }
 
+/* Destructors of what the call was given may begin more, which its end must still find. */
+static void release_call(hearth_task *task)
+{
+	zval callable;
+	zval *args = task->args;
+	uint32_t argc = task->argc;
+
+	ZVAL_COPY_VALUE(&callable, &task->callable);
+	ZVAL_UNDEF(&task->callable);
+	task->args = NULL;
+	task->argc = 0;
+	zval_ptr_dtor(&callable);
+	for (uint32_t i = 0; i < argc; i++) {
+		zval_ptr_dtor(&args[i]);
+	}
+	if (args) {
+		efree(args);
+	}
+	if (EG(exception)) {
+		hearth_report_exception();
+	}
+}
+
 static void end_of_call(hearth_task *task)
 {
+	release_call(task);
 	if (task->background) {
 		/* Background work has a request state of its own, which ends with it. */
 		hearth_request_end(task);
 	} else {
 		hearth_task_run_on_end(task);
 	}
-	php_output_end_all();
+	hearth_buffers_end();
 	php_output_deactivate();
-	zval_ptr_dtor(&task->callable);
-	ZVAL_UNDEF(&task->callable);
-	for (uint32_t i = 0; i < task->argc; i++) {
-		zval_ptr_dtor(&task->args[i]);
-	}
-	if (task->args) {
-		efree(task->args);
-		task->args = NULL;
-	}
-	task->argc = 0;
 	hearth_task_object_end(task, NULL);
 }
 

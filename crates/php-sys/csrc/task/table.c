@@ -89,6 +89,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->job = job;
 	task->request = request;
 	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = task->parses_for_itself = false;
+	task->ends = 0;
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->leases = NULL;
 	task->acts_for = 0;

@@ -42,6 +42,7 @@ mod pool_shares;
 mod pool_soak;
 mod pools;
 mod preload;
+mod process_state;
 mod processes;
 mod profiler;
 mod programs;

@@ -163,7 +163,9 @@ fn a_worker_whose_process_cannot_be_put_back_serves_no_other_request() {
             assert_ne!(process, last, "after {target}, {concurrency} at a time");
             last = process.to_owned();
         }
-        server.expect_log("worker leaves: a request has changed the session or process group of the process for good");
+        server.expect_log(
+            "worker leaves: a request has changed the session or process group of the process for good requests=[GET /session request=",
+        );
         server.stop();
     }
 }

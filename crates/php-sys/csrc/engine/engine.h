@@ -22,6 +22,7 @@ void hearth_process_state_restores(bool one_at_a_time);
 void hearth_process_state_restore(hearth_request_state *state);
 /* Notes the process-wide state before a function changes it. */
 void hearth_process_state_note(void);
+void hearth_process_state_put_back(hearth_request_state *state);
 void hearth_register_errors(void);
 void hearth_task_end_broken(hearth_task *task);
 void hearth_report_exception(void);

@@ -100,21 +100,12 @@ static const char *restore_processors(void)
 	return same || sched_setaffinity(0, sizeof before.processors, &before.processors) == 0 ? NULL : "the processors";
 }
 
-/* Nothing else may run in a process that a request has changed for good. */
-static void leave(const char *changed)
-{
-	char reason[128];
-	int length = snprintf(reason, sizeof reason, "a request has changed %s of the process for good", changed);
-
-	hearth_on_leave((hearth_str){reason, (size_t) length}, true);
-}
-
-void hearth_process_restore(void)
+const char *hearth_process_restore(void)
 {
 	const char *identity, *limits, *processors;
 
 	if (EXPECTED(!before.noted)) {
-		return;
+		return NULL;
 	}
 	before.noted = false;
 	hearth_signal_handlers_restore();
@@ -123,9 +114,7 @@ void hearth_process_restore(void)
 	identity = hearth_identity_restore();
 	limits = restore_limits();
 	processors = restore_processors();
-	if (UNEXPECTED(identity || limits || processors)) {
-		leave(identity ? identity : limits ? limits : processors);
-	}
+	return identity ? identity : limits ? limits : processors;
 }
 
 /* ---- what libraries change by themselves ---- */

@@ -18,8 +18,8 @@ void hearth_process_put_back(const hearth_process_state *before);
 
 /* Reads the state before a request's first change. */
 void hearth_process_note(void);
-/* Puts that state back when no request that has changed it runs any more. */
-void hearth_process_restore(void);
+/* Puts that state back; returns what could not be put back, or NULL. */
+const char *hearth_process_restore(void);
 
 /*
  * engine/process_identity.c: the same for users, groups, session and name spaces; restore returns what could

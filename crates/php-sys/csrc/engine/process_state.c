@@ -1,16 +1,20 @@
 /*
  * Process-wide state that is not exchanged at a switch: signals, limits, the priority, users and groups. It is put
- * back when no request that has changed it runs any more. With one request at a time, the connections that
+ * back when no request that has changed it runs any more, and none of the background work that has, unless a request that has
+ * ends earlier: background work may go on for as long as the process. With one request at a time, the connections that
  * extensions keep are ended too.
  */
 #include "engine/engine.h"
 #include "engine/process_facts.h"
+#include "request/request.h"
 
 /* Whether the process runs one request at a time: decided once the handler is known. */
 static bool alone;
 
-/* The number of requests in flight that have changed process-wide state. */
-static uint32_t changers;
+/* How many requests, and how much background work, have changed process-wide state and have not ended. */
+static uint32_t requests, background;
+/* Which these were, for the log. */
+static char names[512];
 static bool restoring;
 
 void hearth_process_state_restores(bool one_at_a_time)
@@ -20,6 +24,32 @@ void hearth_process_state_restores(bool one_at_a_time)
 
 /* ---- before a function changes it ---- */
 
+static void add_name(const hearth_request_state *state)
+{
+	size_t used = strlen(names);
+	const char *comma = used ? ", " : "";
+	hearth_request_head head;
+	char id[16];
+
+	if (!state->request) {
+		snprintf(names + used, sizeof names - used, "%sbackground work", comma);
+		return;
+	}
+	hearth_on_head(state->request, &head);
+	hearth_on_request_id(state->request, id);
+	snprintf(names + used, sizeof names - used, "%s%.*s %.*s request=%.16s", comma, HEARTH_SHOWN(head.method.len), head.method.ptr,
+		HEARTH_SHOWN(head.path.len), head.path.ptr, id);
+}
+
+static void count(hearth_request_state *state)
+{
+	if (!state->changes_process) {
+		add_name(state);
+		state->changes_process = true;
+		*(state->request ? &requests : &background) += 1;
+	}
+}
+
 void hearth_process_state_note(void)
 {
 	hearth_request_state *state = hearth_current_request();
@@ -27,34 +57,67 @@ void hearth_process_state_note(void)
 	if (restoring) {
 		return;
 	}
-	if (state && state->request && !state->changes_process) {
-		state->changes_process = true;
-		changers++;
+	if (state && (state->request || !alone)) {
+		count(state);
 	} else if (!alone || !hearth_current) {
 		return;
+	} else if (state && !*names) {
+		add_name(state);
 	}
 	hearth_process_note();
 }
 
-static void restore_signals_and_limits(hearth_request_state *state)
+/* Nothing else may run in a process that a request has changed for good. */
+static void leave(const char *changed)
 {
-	changers -= state->changes_process;
-	state->changes_process = false;
-	if (!changers) {
-		restoring = true;
-		hearth_process_restore();
-		restoring = false;
+	char reason[sizeof names + 128];
+	int length = snprintf(reason, sizeof reason, "a request has changed %s of the process for good requests=[%s]", changed, names);
+
+	hearth_on_leave((hearth_str){reason, (size_t) length}, true);
+}
+
+static void restore(void)
+{
+	const char *left;
+
+	restoring = true;
+	left = hearth_process_restore();
+	restoring = false;
+	if (UNEXPECTED(left)) {
+		leave(left);
+	}
+	*names = '\0';
+	if (UNEXPECTED(background)) {
+		snprintf(names, sizeof names, "background work");
+		hearth_process_note();
 	}
 }
 
-/* Called when a request has ended. */
+/* Called when a request, or background work, has ended, by a fatal error too. */
+void hearth_process_state_put_back(hearth_request_state *state)
+{
+	if (EXPECTED(!state->changes_process)) {
+		return;
+	}
+	state->changes_process = false;
+	*(state->request ? &requests : &background) -= 1;
+	if (!requests && (state->request || !background)) {
+		restore();
+	}
+}
+
+/* Called when a request has ended while the process runs one at a time. */
+static void put_all_back(void)
+{
+	restore();
+	hearth_connections_end();
+	zend_memory_reset_peak_usage();
+}
+
 void hearth_process_state_restore(hearth_request_state *state)
 {
-	if (UNEXPECTED(state->changes_process) || alone) {
-		restore_signals_and_limits(state);
-	}
-	if (alone) {
-		hearth_connections_end();
-		zend_memory_reset_peak_usage();
+	hearth_process_state_put_back(state);
+	if (alone && state->request) {
+		put_all_back();
 	}
 }

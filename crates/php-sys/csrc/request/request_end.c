@@ -281,7 +281,5 @@ void hearth_request_end(hearth_task *task)
 		hearth_report_exception();
 	}
 	hearth_programs_end(state);
-	if (state->request) {
-		hearth_process_state_restore(state);
-	}
+	hearth_process_state_restore(state);
 }

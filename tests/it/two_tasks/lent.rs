@@ -106,6 +106,35 @@ fn a_stream_that_is_bound_to_a_statement_of_sqlite3() {
     );
 }
 
+/// No call that is listed: the wrapper's own code says that the stream is used.
+#[test]
+fn a_user_stream_that_a_program_gets() {
+    close_is_refused(
+        "class Cast extends Slow { private $file; function stream_cast($as) { UNTIL_GO return $this->file ??= fopen('/dev/null', 'r'); } }
+        stream_wrapper_register('cast', 'Cast'); $c = fopen('cast://x', 'r');",
+        "return 'ended with ' . proc_close(proc_open('true', [0 => $c], $pipes));",
+        "fclose($c)",
+        "ended with 0",
+    );
+}
+
+/// From PHP 8.4 on.
+#[test]
+fn a_stream_that_xml_is_read_from_or_written_to() {
+    close_is_refused(
+        "$c = fopen('slow://x', 'r'); $far = method_exists('XMLReader', 'fromStream') ? XMLReader::fromStream($c) : null;",
+        "return (string) ($far ? @$far->read() : (fread($c, 1) === ''));",
+        "fclose($c)",
+        "",
+    );
+    close_is_refused(
+        "$c = fopen('slow://x', 'w'); $far = method_exists('XMLWriter', 'toStream') ? XMLWriter::toStream($c) : null; $far?->text('x');",
+        "return 'flushed ' . ($far ? $far->flush() : fwrite($c, 'x'));",
+        "fclose($c)",
+        "flushed 1",
+    );
+}
+
 /// The variable is bound by reference, so another task's assignment takes the stream away from the statement.
 #[test]
 fn a_bound_stream_whose_variable_is_assigned_to() {

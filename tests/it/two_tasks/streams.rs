@@ -3,7 +3,7 @@
 use testkit::service::Peer;
 
 use super::{SLOW_FILES, assert_refused, first_with, shared};
-use crate::support::{let_go, ok, until_handled};
+use crate::support::{let_go, ok, one_worker, until_handled};
 
 #[test]
 fn a_stream_that_a_task_reads_from() {
@@ -292,5 +292,46 @@ fn a_hash_of_a_stream_of_a_wrapper_written_in_php() {
     .start();
     let answer = first_with(&server, &["/final"], || let_go(&server));
     assert_eq!(answer.len(), 8);
+    server.stop();
+}
+
+#[test]
+fn the_directory_that_was_opened_last() {
+    let server = one_worker(
+        "class Slow { public $context; function dir_opendir() { return true; } function dir_closedir() { return true; }
+            function dir_readdir() { usleep(1000); return 'late'; } function dir_rewinddir() { return true; } }
+        stream_wrapper_register('slow', 'Slow');
+        return function () {
+            opendir('slow://x');
+            $reads = Hearth\\async(fn () => readdir());
+            $said = [];
+            foreach (['closedir', 'rewinddir', 'readdir'] as $function) {
+                try { $said[] = $function(); } catch (Error $error) { $said[] = strtok($error->getMessage(), ':'); }
+            }
+            return implode(', ', $said) . '; ' . $reads->await() . (closedir() ?? ', closed');
+        };",
+    )
+    .start();
+    let refused = ["Two tasks on one connection"; 3].join(", ");
+    assert_eq!(ok(&server.get("/")), format!("{refused}; late, closed"));
+    server.stop();
+}
+
+#[test]
+fn a_writer_of_xml() {
+    let server = shared(
+        &format!("{SLOW_FILES} $c = new XMLWriter(); $c->openUri('slow://x'); $c->text('x');"),
+        "return 'flushed ' . $c->flush();",
+        &[
+            ("/text", "$c->text('y'); return 'written';"),
+            ("/function", "xmlwriter_text($c, 'y'); return 'written';"),
+            ("/flush", "return 'flushed ' . $c->flush();"),
+        ],
+    )
+    .start();
+    let answer = first_with(&server, &["/text", "/function", "/flush"], || {
+        let_go(&server)
+    });
+    assert_eq!(answer, "flushed 1");
     server.stop();
 }

@@ -22,6 +22,7 @@ enum {
 	HEARTH_CLOSES = 4,
 	HEARTH_IN_USE_ARRAYS = 8, /* the elements of its array arguments are in use while the call waits */
 	HEARTH_ASKS = 16,         /* it changes nothing that other tasks rely on: they may do the same, but not close it */
+	HEARTH_LAST_DIRECTORY = 32, /* without an argument it uses the directory that was opened last */
 };
 
 /* State of the process that a library changes unasked. */
@@ -56,6 +57,10 @@ bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const h
 /* Finds the classes and resources that task/in_use.c tells apart. */
 void hearth_use_learn(void);
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
+/* Throws: the call is made on what that other task uses. */
+void hearth_use_refuse(zend_execute_data *call, uint64_t other);
+/* task/in_use_close.c */
+bool hearth_closes_what_is_waited_on(zend_execute_data *call);
 /* Whether another task uses `what`. */
 bool hearth_in_use_elsewhere(const void *what);
 void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, const hearth_watch *watch);

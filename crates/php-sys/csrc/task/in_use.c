@@ -5,6 +5,7 @@
  */
 #include "engine/watch.h"
 #include "pool/entry.h"
+#include "state/hidden.h"
 #include "task/interrupted.h"
 #include "task/marks.h"
 #include "task/task.h"
@@ -12,7 +13,6 @@
 #define BUCKETS 256
 
 static hearth_used *buckets[BUCKETS];
-static int stream_kind;
 
 static hearth_used **bucket_of(const void *what)
 {
@@ -29,6 +29,15 @@ static zend_object *object_of(zend_execute_data *call)
 	return first && Z_TYPE_P(first) == IS_OBJECT ? Z_OBJ_P(first) : NULL;
 }
 
+static uint32_t collect_last_directory(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
+{
+	const hearth_watch *watch = hearth_watch_known(call->func);
+	zend_resource *const *last = watch && (watch->use & HEARTH_LAST_DIRECTORY) ? hearth_last_directory() : NULL;
+
+	found[0] = last && *last ? (*last)->ptr : NULL;
+	return found[0] != NULL;
+}
+
 /*
  * Collects what the call is made on: the object of a method, the first argument of a function, and further arguments that
  * are streams too. Other arguments may be objects that many calls share, such as callbacks.
@@ -39,6 +48,9 @@ static uint32_t collect(zend_execute_data *call, const void *found[HEARTH_MOST_U
 	const void *first = object ? hearth_connection_of_object(object) : hearth_connection_of_stream(hearth_argument(call, 1));
 	uint32_t count = 0;
 
+	if (UNEXPECTED(ZEND_CALL_NUM_ARGS(call) == 0) && Z_TYPE(call->This) != IS_OBJECT) {
+		return collect_last_directory(call, found);
+	}
 	if (first) {
 		found[count++] = first;
 	}
@@ -283,12 +295,7 @@ static bool is_refused_by_pool(const zend_execute_data *call, const void *const 
 	return false;
 }
 
-static bool is_user_stream(const php_stream *stream)
-{
-	return stream->ops->label[0] == 'u' && strcmp(stream->ops->label, "user-space") == 0;
-}
-
-static void refuse(zend_execute_data *call, uint64_t other)
+void hearth_use_refuse(zend_execute_data *call, uint64_t other)
 {
 	zend_string *name = get_function_or_method_name(call->func);
 	/* The other task may have ended and left a Fiber in the middle of a call. */
@@ -296,26 +303,6 @@ static void refuse(zend_execute_data *call, uint64_t other)
 
 	hearth_on_two_tasks(task ? task->owner : NULL, other, (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)});
 	zend_string_release(name);
-}
-
-/*
- * Whether the call would close a descriptor that another task waits on by other means, such as stream_select(). If so,
- * an exception is pending.
- */
-static bool closes_what_is_waited_on(zend_execute_data *call)
-{
-	zval *value = hearth_argument(call, 1);
-	php_stream *stream;
-	php_socket_t fd;
-
-	if (!value || Z_TYPE_P(value) != IS_RESOURCE || Z_RES_TYPE_P(value) != stream_kind) {
-		return false;
-	}
-	stream = Z_RES_VAL_P(value);
-	/* A user stream has no descriptor of its own, and would be asked for one by its stream_cast(). */
-	return !is_user_stream(stream)
-		&& php_stream_cast(stream, PHP_STREAM_AS_FD_FOR_SELECT | PHP_STREAM_CAST_INTERNAL, (void *) &fd, 0) == SUCCESS
-		&& hearth_on_refuses(fd);
 }
 
 /*
@@ -369,14 +356,14 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 	if (in_use) {
 		other = disturbed_by(what, count, watch);
 		if (UNEXPECTED(other)) {
-			refuse(call, other);
+			hearth_use_refuse(call, other);
 			return;
 		}
 	}
 	if (UNEXPECTED(hearth_interruptions) && hearth_interrupted_refuses(call)) {
 		return;
 	}
-	if ((watch->use & HEARTH_CLOSES) && closes_what_is_waited_on(call)) {
+	if ((watch->use & HEARTH_CLOSES) && hearth_closes_what_is_waited_on(call)) {
 		return;
 	}
 	if (watch->use & HEARTH_IN_USE_ARRAYS) {
@@ -390,6 +377,5 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch 
 
 void hearth_use_learn(void)
 {
-	stream_kind = php_file_le_stream();
 	hearth_connections_find();
 }

@@ -21,7 +21,7 @@ static const struct {
 	{"socket_select", HEARTH_IN_USE_SHARED | HEARTH_IN_USE_ARRAYS},
 	{"mysqli_poll", HEARTH_IN_USE_ARRAYS},
 	{"pg_close", HEARTH_CLOSES},
-	{"closedir", HEARTH_CLOSES},
+	{"closedir", HEARTH_CLOSES | HEARTH_LAST_DIRECTORY},
 	{"flock", HEARTH_IN_USE_SHARED},
 	{"fread", HEARTH_IN_USE},
 	{"fwrite", HEARTH_IN_USE},
@@ -44,8 +44,8 @@ static const struct {
 	{"stream_filter_append", HEARTH_IN_USE},
 	{"stream_filter_prepend", HEARTH_IN_USE},
 	{"stream_filter_remove", HEARTH_IN_USE},
-	{"readdir", HEARTH_IN_USE},
-	{"rewinddir", HEARTH_IN_USE},
+	{"readdir", HEARTH_IN_USE | HEARTH_LAST_DIRECTORY},
+	{"rewinddir", HEARTH_IN_USE | HEARTH_LAST_DIRECTORY},
 	{"hash_update_stream", HEARTH_IN_USE},
 	{"hash_update", HEARTH_IN_USE},
 	{"hash_final", HEARTH_IN_USE},
@@ -78,7 +78,7 @@ static const struct {
 };
 
 /* All methods of these classes and of their subclasses: some of them wait for a stream, or run PHP code. */
-static const char *const classes[] = {"splfileobject", "ziparchive", "xmlreader", "xsltprocessor"};
+static const char *const classes[] = {"splfileobject", "ziparchive", "xmlreader", "xmlwriter", "xsltprocessor"};
 
 static bool is_listed(const zend_module_entry *module)
 {

@@ -41,6 +41,26 @@ bool hearth_task_others_wait(const hearth_task *but)
 	return false;
 }
 
+static bool is_inside(const hearth_task *task, const zend_object *object)
+{
+	for (const zend_execute_data *call = task->waits_in; call; call = call->prev_execute_data) {
+		if (Z_TYPE(call->This) == IS_OBJECT && Z_OBJ(call->This) == object) {
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t hearth_task_inside(const zend_object *object)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i] != hearth_current && is_inside(tasks[i], object)) {
+			return hearth_task_id(tasks[i]);
+		}
+	}
+	return 0;
+}
+
 /* Wakes the other parked tasks of the request of `but`, if they can be unparked. */
 void hearth_task_unpark_family(const hearth_task *but)
 {

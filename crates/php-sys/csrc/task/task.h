@@ -55,6 +55,8 @@ hearth_request_state *hearth_current_request(void);
 uint64_t hearth_task_id(const hearth_task *task);
 hearth_task *hearth_task_by_id(uint64_t id);
 bool hearth_task_others_wait(const hearth_task *but);
+/* Returns another task that waits in a call on the object; 0 if there is none. */
+uint64_t hearth_task_inside(const zend_object *object);
 void hearth_task_unpark_family(const hearth_task *but);
 hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
 /* Keeps an ended task for hearth_task_new(). */

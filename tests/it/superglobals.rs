@@ -2,7 +2,7 @@
 
 use testkit::Server;
 
-use crate::support::ok;
+use crate::support::{UNTIL_GO, eventually, let_go, ok, one_worker};
 
 #[test]
 fn the_superglobals_hold_the_request() {
@@ -287,5 +287,46 @@ fn sessions_keep_their_data_between_requests() {
         "1",
         "another browser, another session"
     );
+    server.stop();
+}
+
+/// Background work has none of a request. What it writes there is its own, over its waits too.
+#[test]
+fn what_background_work_writes_to_superglobals_is_its_own() {
+    let look = "[$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_SESSION ?? null, $_SERVER['mine'] ?? null, $_ENV['mine'] ?? null]";
+    let server = one_worker(
+        &r"function look() { return json_encode(LOOK); }
+        function write($text) {
+            $_GET[] = $_POST[] = $_COOKIE[] = $_FILES[] = $_REQUEST[] = $_SERVER['mine'] = $_ENV['mine'] = $text;
+            $_SESSION = [$text];
+        }
+        return function ($request) {
+            switch ($request->path) {
+                case '/writes':
+                    Hearth\background(function () {
+                        write('one');
+                        $before = look();
+                        UNTIL_GO
+                        file_put_contents('seen', look() === $before ? 'the same' : look());
+                    });
+                    return 'begun';
+                case '/background': return Hearth\background(function () { usleep(1); return look(); })->await();
+            }
+            return look();
+        };"
+            .replace("UNTIL_GO", UNTIL_GO)
+            .replace("LOOK", look),
+    )
+    .start();
+    let fresh = "[[],[],[],[],[],null,null,null]";
+    assert_eq!(ok(&server.get("/writes")), "begun");
+    assert_eq!(ok(&server.get("/background")), fresh);
+    assert_eq!(ok(&server.get("/")), fresh);
+    let_go(&server);
+    let seen = server.directory().join("seen");
+    eventually("the background work has ended", || {
+        std::fs::read_to_string(&seen).is_ok_and(|text| text == "the same")
+    });
+    assert_eq!(ok(&server.get("/background")), fresh);
     server.stop();
 }

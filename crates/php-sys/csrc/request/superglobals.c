@@ -11,6 +11,8 @@ static zend_string *names[HEARTH_SUPERGLOBALS];
 static const char *const name_list[HEARTH_SUPERGLOBALS] = {
 	"_GET", "_POST", "_COOKIE", "_SERVER", "_FILES", "_REQUEST", "_SESSION",
 };
+/* Whether the app is booted, in a worker. */
+static bool sealed;
 /* The state whose values are in the symbol table now. */
 static hearth_request_state *live_state;
 
@@ -192,6 +194,13 @@ static void make_head(hearth_request_state *state)
 	state->body_due = hearth_form_is_due();
 }
 
+/* Background work has the variables for itself, although nothing is in them before it writes to them. */
+static void make_empty(hearth_request_state *state)
+{
+	live_state = state;
+	state->superglobals_live = true;
+}
+
 /* Makes what the body contains. Waits for it. */
 static void make_form(hearth_request_state *state)
 {
@@ -226,6 +235,9 @@ void hearth_superglobals_need(bool form)
 	hearth_request_state *state = hearth_current_request();
 
 	if (!state || !state->request) {
+		if (state && sealed) {
+			make_empty(state);
+		}
 		return;
 	}
 	if (live_state == state && !state->body_due) {
@@ -243,8 +255,6 @@ void hearth_superglobals_need(bool form)
 		hearth_body_is_broken(state);
 	}
 }
-
-static bool sealed;
 
 /* C code that reads a superglobal calls this first, and so does the compiler. Always armed once the app is booted. */
 static bool on_auto_global(zend_string *name)

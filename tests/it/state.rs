@@ -339,7 +339,8 @@ fn the_same_path_of_a_wrapper_that_waits_is_opened_by_many() {
 
 #[test]
 fn links_carry_the_session_of_their_own_request() {
-    let code = r#"return function () {
+    let code = r#"return function ($request) {
+        if ($request->path === '/none') { return defined('SID') ? SID : 'undefined'; }
         session_id($id = bin2hex(random_bytes(8)));
         session_start();
         usleep(20000);
@@ -350,6 +351,8 @@ fn links_carry_the_session_of_their_own_request() {
         usleep(20000);
         ob_end_flush();
         header("X-Session: $id");
+        header('X-Sid: ' . SID);
+        $request->query('destroys') && session_destroy();
     };"#;
     let server = crate::support::one_worker(code)
         .args([
@@ -366,8 +369,8 @@ fn links_carry_the_session_of_their_own_request() {
         ])
         .args(["--ini", "session.save_path=/tmp"])
         .start();
-    for _ in 0..2 {
-        let (answers, _) = crate::support::at_once(&server, &crate::support::same("/", 10));
+    for target in ["/", "/", "/?destroys=1"] {
+        let (answers, _) = crate::support::at_once(&server, &crate::support::same(target, 10));
         for answer in &answers {
             let session = answer.header("x-session").expect("a session").to_owned();
             let text = ok(answer);
@@ -379,7 +382,10 @@ fn links_carry_the_session_of_their_own_request() {
                 text.contains(&format!("value=\"{session}\"")),
                 "{session}: {text}"
             );
+            let sid = format!("PHPSESSID={session}");
+            assert_eq!(answer.header("x-sid"), Some(sid.as_str()));
         }
+        assert_eq!(ok(&server.get("/none")), "");
     }
     server.stop();
 }

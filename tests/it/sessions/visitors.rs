@@ -82,6 +82,48 @@ fn visitors_keep_their_own_over_deaths_and_reloads() {
     server.stop();
 }
 
+/// `session.auto_start` begins one for each visitor, not one at boot; nor is a session that boot began a visitor's.
+#[test]
+fn each_visitor_gets_a_session_that_starts_by_itself() {
+    let app = "session_id('boot'); @session_start(); $_SESSION['boot'] = true;
+        return function () { $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1; return session_id() . ' ' . json_encode($_SESSION); };";
+    let own = "return function () { session_status() === PHP_SESSION_ACTIVE || session_start(); $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1;
+        return session_id() . ' ' . json_encode($_SESSION); };";
+    let by_hand = app.replace("$_SESSION['n'] =", "session_start(); $_SESSION['n'] =");
+    for (code, auto_start) in [(own, "1"), (app, "1"), (by_hand.as_str(), "0")] {
+        for handler in ["hearth", "files"] {
+            let server = Server::script(code)
+                .args(["--workers", "1", "--ini", "session.save_path=."])
+                .args(["--ini", &format!("session.save_handler={handler}")])
+                .args(["--ini", &format!("session.auto_start={auto_start}")])
+                .start();
+            let visit = |cookie: &str| {
+                let mut client = server.connect();
+                client.send(format!("GET / HTTP/1.1\r\nHost: x\r\n{cookie}\r\n"));
+                client.response()
+            };
+            let mut ids = Vec::new();
+            for _ in 0..2 {
+                let first = visit("");
+                let text = ok(&first);
+                let (id, data) = text.split_once(' ').expect("two words");
+                let given = first.header("set-cookie").expect("a cookie");
+                assert!(given.starts_with(&format!("PHPSESSID={id};")), "{given}");
+                assert_eq!(data, r#"{"n":1}"#);
+                ids.push(id.to_owned());
+            }
+            assert_ne!(ids[0], ids[1]);
+            for n in 2..5 {
+                for id in &ids {
+                    let again = visit(&format!("Cookie: PHPSESSID={id}\r\n"));
+                    assert_eq!(ok(&again), format!("{id} {{\"n\":{n}}}"));
+                }
+            }
+            server.stop();
+        }
+    }
+}
+
 /// Two apps on one server that set other paths do not share a session, nor does code that reads the cache.
 #[test]
 fn the_save_path_keeps_sessions_apart() {

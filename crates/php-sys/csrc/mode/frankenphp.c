@@ -128,6 +128,7 @@ ZEND_FUNCTION(frankenphp_handle_request)
 	}
 	hearth_boot_settings_apply();
 	hearth_superglobals_need(true);
+	hearth_session_auto_start();
 	ZVAL_UNDEF(&result);
 	fci.retval = &result;
 	handling = true;

@@ -165,6 +165,7 @@ void hearth_request_run(hearth_task *task)
 		return;
 	}
 	hearth_boot_settings_apply();
+	hearth_session_auto_start();
 	ZVAL_UNDEF(&result);
 	ZVAL_OBJ(&argument, hearth_request_object_new(state->request));
 	state->request_object = Z_OBJ(argument);

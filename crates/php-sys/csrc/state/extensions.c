@@ -275,7 +275,7 @@ static const struct { const char *module; size_t size; void (*add)(void *globals
 	{"pcre", sizeof(zend_pcre_globals), add_pcre},
 	{"pgsql", HEARTH_BY_VERSION(232, 320), add_pgsql},
 	{"random", 0, add_random},
-	{"session", 0, NULL},            /* the open session is exchanged as a whole: see state/task_state.c */
+	{"session", 0, NULL},            /* the open session is exchanged as a whole: see state/session.c */
 };
 
 bool hearth_extension_add(const zend_module_entry *module)

@@ -3,17 +3,12 @@
 #include "state/hidden.h"
 #include "state/ini_settings.h"
 
-/* Debian's libphp contains the session extension; in a build without it this symbol is null. */
-extern php_ps_globals ps_globals __attribute__((weak));
-
 #define HEARTH_SAVE(live, type, field) into->field = live;
 #define HEARTH_LOAD(live, type, field) live = from->field;
 
 /* The state that a new task and a new request begin with: that of the end of boot. */
 static hearth_task_state fresh_task;
 static hearth_request_state fresh_request;
-/* The session module's state while no session is open. */
-static php_ps_globals idle_session;
 static hearth_request_state *free_states;
 int hearth_error_reporting;
 
@@ -62,9 +57,7 @@ void hearth_state_seal(bool cli)
 		seal_timezone();
 		hearth_ini_seal();
 	}
-	if (&ps_globals) {
-		idle_session = ps_globals;
-	}
+	hearth_session_seal(cli);
 	if (!cli) {
 		hearth_superglobals_seal();
 	}
@@ -151,13 +144,12 @@ void hearth_request_state_free(hearth_request_state *state)
 	if (!state->fresh && !state->released) {
 		free_fields(state);
 	}
-	if (state->session) { pefree(state->session, 1); }
+	hearth_session_free(state);
 	if (state->ranges) { hearth_ranges_free(state->ranges); }
 	if (state->request) { hearth_on_request_release(state->request); }
 	smart_str_free(&state->output.kept);
 	state->ranges = NULL;
 	state->request = NULL;
-	state->session = NULL;
 	/* Only leftovers of orphans are still here, and cannot be freed here. The next request must not find them. */
 	state->request_object = NULL;
 	state->deferred = NULL;
@@ -178,50 +170,6 @@ void hearth_request_state_free(hearth_request_state *state)
 void hearth_task_state_init(hearth_task_state *state)
 {
 	state->fresh = true;
-}
-
-/* ---- the session ---- */
-
-bool hearth_session_in_use(void)
-{
-	return &ps_globals && (ps_globals.session_status != php_session_none || ps_globals.id || ps_globals.rfc1867_progress
-		|| !Z_ISUNDEF(ps_globals.http_session_vars) || Z_TYPE(HEARTH_SAVE_HANDLERS(ps_globals)[0]) != IS_UNDEF);
-}
-
-static void save_session(hearth_request_state *state)
-{
-	if (hearth_session_in_use()) {
-		state->session = pemalloc(sizeof *state->session, 1);
-		*state->session = ps_globals;
-		ps_globals = idle_session;
-	}
-}
-
-static void load_session(hearth_request_state *state)
-{
-	if (state->session) {
-		ps_globals = *state->session;
-		pefree(state->session, 1);
-		state->session = NULL;
-	}
-}
-
-/* Writes and closes a session that the request left open, as the module does at the end of a request. */
-void hearth_session_end(void)
-{
-	zend_module_entry *module;
-
-	if (!hearth_session_in_use() || !(module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("session")))) {
-		return;
-	}
-	for (size_t i = 0; i < HEARTH_SAVE_HANDLER_COUNT; i++) {
-		/* A save handler set at boot outlives the request: the module is about to drop one reference. */
-		if (memcmp(&HEARTH_SAVE_HANDLERS(ps_globals)[i], &HEARTH_SAVE_HANDLERS(idle_session)[i], sizeof(zval)) == 0) {
-			Z_TRY_ADDREF(HEARTH_SAVE_HANDLERS(ps_globals)[i]);
-		}
-	}
-	module->request_shutdown_func(module->type, module->module_number);
-	ps_globals = idle_session;
 }
 
 /* Makes a time zone that was set while the app was booted every request's default. */
@@ -265,7 +213,7 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	if (UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_REQUEST))) {
 		request->ranges = hearth_ranges_save(HEARTH_SCOPE_REQUEST);
 	}
-	save_session(request);
+	hearth_session_save(request);
 	if (UNEXPECTED(EG(modified_ini_directives))) {
 		hearth_ini_save(request);
 		hearth_ini_undo_in_ranges();
@@ -339,7 +287,7 @@ static void load_kept(hearth_request_state *request)
 		hearth_ranges_load(HEARTH_SCOPE_REQUEST, request->ranges);
 		request->ranges = NULL;
 	}
-	load_session(request);
+	hearth_session_load(request);
 	EG(error_reporting) = error_reporting;
 }
 

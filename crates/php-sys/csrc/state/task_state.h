@@ -66,8 +66,9 @@ typedef struct hearth_request_state {
 	/* set_error_handler(): the engine unsets the handler while it runs, see engine/error_handler.c */
 	zval known_error_handler;
 
-	/* The active session, when there is one. */
+	/* The active session, when there is one, and the constant SID; NULL where that is empty. */
 	php_ps_globals *session;
+	zend_string *sid;
 
 	hearth_output output;
 	bool responded;                  /* a head was sent */
@@ -112,6 +113,13 @@ void hearth_superglobals_clear(void);
 void hearth_superglobals_seal(void);
 void hearth_cookies_hook(void);
 
+/* state/session.c */
+void hearth_session_seal(bool cli);
+/* Called when a session has started. */
+void hearth_session_sid_find(void);
+void hearth_session_save(hearth_request_state *state);
+void hearth_session_load(hearth_request_state *state);
+void hearth_session_free(hearth_request_state *state);
 void hearth_session_end(void);
 /* Releases the sessions that the request has open at its very end: see session/locks.c. */
 void hearth_session_locks_end(const hearth_request_state *request);

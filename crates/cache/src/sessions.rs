@@ -20,6 +20,8 @@ use crate::recovery::is_key;
 const RETURNS_AFTER: u64 = 1_000_000;
 /// The most expired sessions of each queue that one write removes.
 const SWEPT: usize = 2;
+/// When the lock of a session expires that another than its holder has destroyed: never, as all locks of sessions.
+const DESTROYED: u64 = u64::MAX - 1;
 const QUEUES: [Queue; 2] = [Queue::NewSession, Queue::Session];
 
 /// The lock of a session; each operation on the session is done only while the lock is held.
@@ -53,7 +55,7 @@ impl Cache {
     ) -> Result<bool, Refused> {
         into.clear();
         let _held = self.held()?;
-        self.require(session)?;
+        self.require(session)?.set_expires(u64::MAX);
         let Some(head) = self.alive(Space::Session, session.key) else {
             self.put_session(session.key, &[], ttl)?;
             return Ok(false);
@@ -68,7 +70,7 @@ impl Cache {
     }
 
     /// Writes a session, which expires `ttl` microseconds from now. Returns the number of sessions that were removed before
-    /// they expired, to make room.
+    /// they expired, to make room. Nothing is written if another has destroyed the session since it was read.
     pub fn write_session(
         &self,
         session: Locked<'_>,
@@ -76,14 +78,18 @@ impl Cache {
         ttl: u64,
     ) -> Result<u64, Refused> {
         let _held = self.held()?;
-        self.require(session)?;
+        if self.require(session)?.expires() == DESTROYED {
+            return Ok(0);
+        }
         self.put_session(session.key, data, ttl)
     }
 
-    /// Makes a session expire `ttl` microseconds from now; returns false if there is none.
+    /// Makes a session expire `ttl` microseconds from now; returns false if it is gone and has to be written.
     pub fn touch_session(&self, session: Locked<'_>, ttl: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
-        self.require(session)?;
+        if self.require(session)?.expires() == DESTROYED {
+            return Ok(true);
+        }
         let found = self.alive(Space::Session, session.key);
         found.inspect(|head| {
             head.set_expires(self.now().saturating_add(ttl.max(1)));
@@ -93,9 +99,12 @@ impl Cache {
         Ok(found.is_some())
     }
 
-    /// Removes a session, also while another owner holds its lock.
-    pub fn destroy_session(&self, key: &[u8]) -> Result<bool, Refused> {
+    /// Removes a session. If another owner than that of `token` holds its lock, what that one writes is not kept.
+    pub fn destroy_session(&self, key: &[u8], token: Option<u64>) -> Result<bool, Refused> {
         let _held = self.held()?;
+        self.alive(Space::SessionLock, key)
+            .filter(|lock| Some(lock.stamp()) != token)
+            .inspect(|lock| lock.set_expires(DESTROYED));
         let found = self.alive(Space::Session, key);
         found.inspect(|head| self.memory.remove(*head));
         Ok(found.is_some())
@@ -103,16 +112,24 @@ impl Cache {
 
     /// Removes all expired sessions; returns their number.
     pub fn collect_sessions(&self) -> Result<u64, Refused> {
-        self.remove_sessions(|head| !head.is_alive(self.now()))
-    }
-
-    /// Removes all sessions; returns their number.
-    pub fn end_sessions(&self) -> Result<u64, Refused> {
-        self.remove_sessions(|_| true)
-    }
-
-    fn remove_sessions(&self, is_over: impl Fn(Head<'_>) -> bool) -> Result<u64, Refused> {
         let _held = self.held()?;
+        Ok(self.remove_sessions(|head| !head.is_alive(self.now())))
+    }
+
+    /// Removes all sessions, and keeps nothing that is written by the requests that have one open; returns their number.
+    pub fn end_sessions(&self) -> Result<u64, Refused> {
+        let _held = self.held()?;
+        for queue in [Queue::Small, Queue::Main] {
+            self.memory
+                .queued(queue)
+                .filter(|head| head.space() == Some(Space::SessionLock))
+                .for_each(|lock| lock.set_expires(DESTROYED));
+        }
+        Ok(self.remove_sessions(|_| true))
+    }
+
+    /// The caller holds the lock of the memory.
+    fn remove_sessions(&self, is_over: impl Fn(Head<'_>) -> bool) -> u64 {
         let mut removed = 0;
         for queue in QUEUES {
             for head in self.memory.queued(queue).filter(|head| is_over(*head)) {
@@ -120,13 +137,13 @@ impl Cache {
                 removed += 1;
             }
         }
-        Ok(removed)
+        removed
     }
 
-    fn require(&self, session: Locked<'_>) -> Result<(), Refused> {
+    /// Returns the lock of the session, which the caller must have.
+    fn require(&self, session: Locked<'_>) -> Result<Head<'_>, Refused> {
         self.alive(Space::SessionLock, session.key)
             .filter(|head| head.stamp() == session.token)
-            .map(|_| ())
             .ok_or(Refused::NotHeld)
     }
 

@@ -42,9 +42,49 @@ fn a_session_keeps_what_each_request_adds() {
     assert_eq!(get(&cache, b"s"), None);
     cache.clear().expect("not stuck");
     assert_eq!(visit(&cache, b"s", 1), Ok(5));
-    assert_eq!(cache.destroy_session(b"s"), Ok(true));
-    assert_eq!(cache.destroy_session(b"s"), Ok(false));
+    assert_eq!(cache.destroy_session(b"s", None), Ok(true));
+    assert_eq!(cache.destroy_session(b"s", None), Ok(false));
     assert_eq!((cache.stats().sessions, cache.stats().used), (0, 0));
+}
+
+/// A session that is destroyed or ended while a request has it open is not written again by that request.
+#[test]
+fn what_is_destroyed_stays_so() {
+    let cache = cache(1 << 20);
+    let open = || {
+        let session = lock(&cache, b"s");
+        let mut data = Vec::new();
+        cache.read_session(session, LIFE, &mut data).expect("room");
+        (session, data.len())
+    };
+    let by_another: [fn(&Cache); 2] = [
+        |cache| assert_eq!(cache.destroy_session(b"s", None), Ok(true)),
+        |cache| assert_eq!(cache.end_sessions(), Ok(1)),
+    ];
+    for destroy in by_another {
+        visit(&cache, b"s", 1).expect("room");
+        let (session, length) = open();
+        assert_eq!(length, 1);
+        destroy(&cache);
+        assert_eq!(cache.write_session(session, b"late", LIFE), Ok(0));
+        assert_eq!(cache.touch_session(session, LIFE), Ok(true));
+        assert_eq!(cache.has_session(b"s"), Ok(false));
+        // If it is read anew, it is a new one.
+        let mut data = Vec::new();
+        assert_eq!(cache.read_session(session, LIFE, &mut data), Ok(false));
+        assert_eq!(cache.write_session(session, b"new", LIFE), Ok(0));
+        assert_eq!(cache.unlock_session(session), Ok(true));
+        assert_eq!(visit(&cache, b"s", 0), Ok(3));
+        assert_eq!(cache.destroy_session(b"s", None), Ok(true));
+    }
+    // The holder itself may go on with it, and so may the next one.
+    let (session, _) = open();
+    assert_eq!(cache.destroy_session(b"s", Some(session.token)), Ok(true));
+    assert_eq!(cache.write_session(session, b"own", LIFE), Ok(0));
+    assert_eq!(cache.destroy_session(b"s", None), Ok(true));
+    assert_eq!(cache.unlock_session(session), Ok(true));
+    assert_eq!(visit(&cache, b"s", 1), Ok(0));
+    assert_eq!(visit(&cache, b"s", 1), Ok(1));
 }
 
 #[test]

@@ -334,7 +334,8 @@ int hearth_on_session_read(hearth_str key, uint64_t token, int64_t seconds, hear
 /* `evicted`: the number of other sessions that were evicted to make room. */
 int hearth_on_session_write(hearth_str key, uint64_t token, hearth_str data, int64_t seconds, uint64_t *evicted);
 int hearth_on_session_touch(hearth_str key, uint64_t token, int64_t seconds);
-int hearth_on_session_destroy(hearth_str key);
+/* `token`: the caller's lock, 0 for none. What another holder of the lock writes is not kept. */
+int hearth_on_session_destroy(hearth_str key, uint64_t token);
 int hearth_on_session_collect(uint64_t *removed);
 void hearth_on_session_awaited(void);
 

@@ -445,7 +445,8 @@ pub mod called_by_c {
     ) -> std::ffi::c_int;
     pub type hearth_on_session_touch =
         unsafe extern "C" fn(key: hearth_str, token: u64, seconds: i64) -> std::ffi::c_int;
-    pub type hearth_on_session_destroy = unsafe extern "C" fn(key: hearth_str) -> std::ffi::c_int;
+    pub type hearth_on_session_destroy =
+        unsafe extern "C" fn(key: hearth_str, token: u64) -> std::ffi::c_int;
     pub type hearth_on_session_collect = unsafe extern "C" fn(removed: *mut u64) -> std::ffi::c_int;
     pub type hearth_on_session_awaited = unsafe extern "C" fn();
 }

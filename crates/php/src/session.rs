@@ -52,8 +52,8 @@ quick_callbacks! {
         with(|cache| cache.touch_session(Locked { key, token }, time(seconds)))
     }
 
-    fn hearth_on_session_destroy(key: &[u8]) -> c_int {
-        with(|cache| cache.destroy_session(key))
+    fn hearth_on_session_destroy(key: &[u8], token: u64) -> c_int {
+        with(|cache| cache.destroy_session(key, (token != 0).then_some(token)))
     }
 
     fn hearth_on_session_collect(removed: &mut u64) -> c_int {

@@ -176,7 +176,7 @@ ZEND_METHOD(Hearth_Session, destroy)
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_STR(id)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!hearth_session_key(path_of(SELF), id, buffer, &key) || !hearth_session_destroy(key)) {
+	if (!hearth_session_key(path_of(SELF), id, buffer, &key) || !hearth_session_destroy(opener(SELF), key)) {
 		RETURN_FALSE;
 	}
 	lock = hearth_session_lock_find(opener(SELF), key);
@@ -226,7 +226,7 @@ ZEND_METHOD(Hearth_Session, validateId)
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_STR(id)
 	ZEND_PARSE_PARAMETERS_END();
-	RETURN_BOOL(hearth_session_key(path_of(SELF), id, buffer, &key) && hearth_session_exists(key));
+	RETURN_BOOL(hearth_session_valid_key(path_of(SELF), id, buffer, &key) && hearth_session_exists(key));
 }
 
 /* ---- registration ---- */

@@ -128,7 +128,7 @@ PS_DESTROY_FUNC(hearth)
 	char buffer[HEARTH_SESSION_MAX_KEY];
 	hearth_str full;
 
-	return find_key(self, key, buffer, &full) && hearth_session_destroy(full) ? SUCCESS : FAILURE;
+	return find_key(self, key, buffer, &full) && hearth_session_destroy(self, full) ? SUCCESS : FAILURE;
 }
 
 PS_GC_FUNC(hearth)
@@ -156,7 +156,7 @@ PS_VALIDATE_SID_FUNC(hearth)
 	char buffer[HEARTH_SESSION_MAX_KEY];
 	hearth_str full;
 
-	if (!find_key(self, key, buffer, &full) || !hearth_session_exists(full)) {
+	if (!self || !hearth_session_valid_key(path_of(self), key, buffer, &full) || !hearth_session_exists(full)) {
 		return FAILURE;
 	}
 	if (ps_globals.session_status == php_session_active && hearth_session_lock_any(self)) {

@@ -32,14 +32,19 @@ void hearth_session_lock_release(hearth_session_lock *lock);
 /* Releases all sessions that `by` has open. */
 void hearth_session_locks_release(const void *by);
 
-/* session/store.c: common operations of both handlers. False: a warning or an exception has the reason. */
+/* session/store.c: common operations of both handlers. */
+/* Makes the key in the cache for a session id; false if that is none. */
+bool hearth_session_valid_key(hearth_str path, zend_string *id, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *key);
+/* The same, with a warning if the id is none. */
 bool hearth_session_key(hearth_str path, zend_string *id, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *key);
 bool hearth_session_exists(hearth_str key);
+/* False: a warning or an exception has the reason. */
 bool hearth_session_read(const void *by, hearth_str key, zend_long lifetime, zend_string **data);
 bool hearth_session_write(const void *by, hearth_str key, zend_string *data, zend_long lifetime);
 /* Keeps the same data for another `lifetime` seconds; writes the session if it does not exist. */
 bool hearth_session_touch(const void *by, hearth_str key, zend_string *data, zend_long lifetime);
-bool hearth_session_destroy(hearth_str key);
+/* If another request has the session open, nothing that it writes is kept. */
+bool hearth_session_destroy(const void *by, hearth_str key);
 /* Returns the number of expired sessions that were removed; -1 after a warning. */
 zend_long hearth_session_collect(void);
 bool hearth_session_done(int outcome, size_t size);

@@ -30,11 +30,9 @@ bool hearth_session_done(int outcome, size_t size)
 	return outcome == HEARTH_CACHE_YES || outcome == HEARTH_CACHE_NO;
 }
 
-bool hearth_session_key(hearth_str path, zend_string *id, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *key)
+bool hearth_session_valid_key(hearth_str path, zend_string *id, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *key)
 {
 	if (php_session_valid_key(ZSTR_VAL(id)) == FAILURE || strlen(ZSTR_VAL(id)) != ZSTR_LEN(id)) {
-		php_error_docref(NULL, E_WARNING, "Session ID is too long or contains illegal characters. Only the A-Z, a-z, 0-9, \"-\", and \",\" "
-			"characters are allowed");
 		return false;
 	}
 	memcpy(buffer, path.ptr, path.len);
@@ -44,17 +42,36 @@ bool hearth_session_key(hearth_str path, zend_string *id, char buffer[HEARTH_SES
 	return true;
 }
 
+bool hearth_session_key(hearth_str path, zend_string *id, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *key)
+{
+	if (hearth_session_valid_key(path, id, buffer, key)) {
+		return true;
+	}
+	php_error_docref(NULL, E_WARNING, "Session ID is too long or contains illegal characters. Only the A-Z, a-z, 0-9, \"-\", and \",\" "
+		"characters are allowed");
+	return false;
+}
+
 bool hearth_session_exists(hearth_str key)
 {
 	return hearth_on_session_exists(key) == HEARTH_CACHE_YES;
 }
 
-static void warn(double *before, const char *what, uint64_t count)
+/* Whether a warning is due, which is logged once a minute at most. */
+static bool is_due(double *before)
 {
 	double now = hearth_monotonic();
 
-	if (*before == 0 || now - *before > BETWEEN_WARNINGS) {
-		*before = now;
+	if (*before != 0 && now - *before <= BETWEEN_WARNINGS) {
+		return false;
+	}
+	*before = now;
+	return true;
+}
+
+static void warn(double *before, const char *what, uint64_t count)
+{
+	if (is_due(before)) {
 		hearth_log(HEARTH_LOG_WARNING, "%s: sessions take half of cache.size; raise it, or lower session.gc_maxlifetime count=%llu", what,
 			(unsigned long long) count);
 	}
@@ -69,6 +86,16 @@ static void warn_of_refusal(int outcome)
 	}
 }
 
+static void warn_of_lifetime(zend_long lifetime)
+{
+	static double before;
+
+	if (UNEXPECTED(lifetime <= 0) && is_due(&before)) {
+		hearth_log(HEARTH_LOG_WARNING, "session.gc_maxlifetime is " ZEND_LONG_FMT ", so each session ends as soon as it is written: set a "
+			"number of seconds greater than 0", lifetime);
+	}
+}
+
 bool hearth_session_read(const void *by, hearth_str key, zend_long lifetime, zend_string **data)
 {
 	hearth_session_lock *lock = hearth_session_lock_take(by, key);
@@ -78,6 +105,7 @@ bool hearth_session_read(const void *by, hearth_str key, zend_long lifetime, zen
 	if (!lock) {
 		return false;
 	}
+	warn_of_lifetime(lifetime);
 	outcome = hearth_on_session_read(key, lock->token, lifetime, &bytes);
 	warn_of_refusal(outcome);
 	if (!hearth_session_done(outcome, 0)) {
@@ -116,9 +144,11 @@ bool hearth_session_touch(const void *by, hearth_str key, zend_string *data, zen
 	return lock && hearth_session_done(outcome, 0);
 }
 
-bool hearth_session_destroy(hearth_str key)
+bool hearth_session_destroy(const void *by, hearth_str key)
 {
-	return hearth_session_done(hearth_on_session_destroy(key), 0);
+	const hearth_session_lock *lock = hearth_session_lock_find(by, key);
+
+	return hearth_session_done(hearth_on_session_destroy(key, lock ? lock->token : 0), 0);
 }
 
 zend_long hearth_session_collect(void)
@@ -140,7 +170,7 @@ zend_string *hearth_session_new_id(hearth_str path, void **handler)
 		if (!id) {
 			return NULL;
 		}
-		if (!hearth_session_key(path, id, buffer, &key) || !hearth_session_exists(key)) {
+		if (!hearth_session_valid_key(path, id, buffer, &key) || !hearth_session_exists(key)) {
 			return id;
 		}
 		zend_string_release(id);

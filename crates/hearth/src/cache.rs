@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
 
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use supervisor::{CacheKey, CacheQuestion};
+use supervisor::{CacheKey, CacheQuestion, Namespace};
 
 use crate::{client, fail};
 
@@ -68,8 +68,9 @@ fn namespace() -> Arg {
     Arg::new("namespace")
         .long("namespace")
         .value_name("NAME")
-        .value_parser(NonEmptyStringValueParser::new())
-        .help("In this namespace")
+        .action(ArgAction::Append)
+        .value_parser(OsStringValueParser::new().try_map(not_empty))
+        .help("In this namespace; given again, in one within it")
 }
 
 fn sessions() -> Arg {
@@ -87,10 +88,24 @@ fn seconds(text: &str) -> Result<f64, &'static str> {
         .ok_or("a number of seconds greater than 0, such as 60 or 0.5")
 }
 
+fn not_empty(name: OsString) -> Result<OsString, &'static str> {
+    (!name.is_empty())
+        .then_some(name)
+        .ok_or("a name has at least one byte")
+}
+
+fn names(given: &ArgMatches) -> Namespace {
+    let names = given
+        .get_many::<OsString>("namespace")
+        .into_iter()
+        .flatten();
+    Namespace(names.map(|name| name.clone().into_vec()).collect())
+}
+
 fn key(given: &ArgMatches) -> CacheKey {
     let name: OsString = given.get_one("key").cloned().unwrap_or_default();
     CacheKey {
-        namespace: given.get_one("namespace").cloned(),
+        namespace: names(given),
         name: name.into_vec(),
     }
 }
@@ -105,7 +120,7 @@ fn question(word: &str, given: &ArgMatches) -> Result<CacheQuestion, String> {
         },
         "delete" => CacheQuestion::Delete(key(given)),
         "clear" if given.get_flag("sessions") => CacheQuestion::EndSessions,
-        "clear" => CacheQuestion::Clear(given.get_one("namespace").cloned()),
+        "clear" => CacheQuestion::Clear(names(given)),
         "top" => CacheQuestion::Top(given.get_one("count").copied().unwrap_or(20)),
         _ => CacheQuestion::Stats,
     })

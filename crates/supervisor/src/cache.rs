@@ -17,8 +17,8 @@ pub enum CacheQuestion {
         ttl: Option<f64>,
     },
     Delete(CacheKey),
-    /// Empties a namespace, or the whole cache.
-    Clear(Option<String>),
+    /// Empties a namespace, or with no names the whole cache.
+    Clear(Namespace),
     /// Ends the sessions of all visitors.
     EndSessions,
     /// The largest entries, up to this number.
@@ -26,17 +26,38 @@ pub enum CacheQuestion {
     Stats,
 }
 
+/// A namespace within a namespace: their names, the outermost first. A name may have any bytes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Namespace(pub Vec<Vec<u8>>);
+
+impl Namespace {
+    /// Returns the prefix of its keys, which is the name of its tag, too.
+    fn prefix(&self) -> Vec<u8> {
+        self.0
+            .iter()
+            .flat_map(|name| [name, &b"\0"[..]].concat())
+            .collect()
+    }
+
+    /// Returns the tags of the values in it: one for each namespace that they are in.
+    fn tags(&self) -> Vec<Vec<u8>> {
+        (1..=self.0.len())
+            .map(|depth| Namespace(self.0[..depth].to_vec()).prefix())
+            .collect()
+    }
+
+    fn shown(&self) -> String {
+        shown(&self.0.join(&0))
+    }
+}
+
 /// A key as PHP code names it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CacheKey {
-    pub namespace: Option<String>,
+    pub namespace: Namespace,
     /// Any bytes.
     pub name: Vec<u8>,
-}
-
-/// The prefix of the keys of a namespace, which is the name of its tag, too.
-fn prefix(namespace: Option<&str>) -> String {
-    namespace.map_or(String::new(), |name| format!("{name}\0"))
 }
 
 impl CacheKey {
@@ -44,7 +65,7 @@ impl CacheKey {
         if self.name.is_empty() {
             return Err(told(Refused::Key));
         }
-        Ok([prefix(self.namespace.as_deref()).as_bytes(), &self.name].concat())
+        Ok([self.namespace.prefix(), self.name.clone()].concat())
     }
 
     fn shown(&self) -> String {
@@ -76,14 +97,13 @@ pub(crate) fn answer(cache: Tiered<'_>, question: &CacheQuestion) -> Result<Stri
             true => Ok(format!("{} is deleted", key.shown())),
             false => Err(none(key)),
         },
-        CacheQuestion::Clear(None) => {
+        CacheQuestion::Clear(namespace) if namespace.0.is_empty() => {
             cache.clear().map_err(told)?;
             Ok("the cache is empty".into())
         }
-        CacheQuestion::Clear(Some(name)) => {
-            let tag = prefix(Some(name));
-            cache.delete_tag(tag.as_bytes()).map_err(told)?;
-            Ok(format!("the namespace {name} is empty"))
+        CacheQuestion::Clear(namespace) => {
+            cache.delete_tag(&namespace.prefix()).map_err(told)?;
+            Ok(format!("the namespace {} is empty", namespace.shown()))
         }
         CacheQuestion::EndSessions => {
             let count = cache.memory().end_sessions().map_err(told)?;
@@ -95,9 +115,11 @@ pub(crate) fn answer(cache: Tiered<'_>, question: &CacheQuestion) -> Result<Stri
 }
 
 fn none(key: &CacheKey) -> String {
-    let of = key.namespace.as_deref();
-    let of = of.map_or(String::new(), |name| format!(" in the namespace {name}"));
-    format!("there is no value with the key {}{of}", key.shown())
+    let mut text = format!("there is no value with the key {}", key.shown());
+    if !key.namespace.0.is_empty() {
+        text += &format!(" in the namespace {}", key.namespace.shown());
+    }
+    text
 }
 
 fn get(cache: Tiered<'_>, key: &CacheKey) -> Result<String, String> {
@@ -113,8 +135,8 @@ fn set(
     value: &Value,
     ttl: Option<f64>,
 ) -> Result<String, String> {
-    let tag = prefix(key.namespace.as_deref());
-    let tags: Vec<&[u8]> = key.namespace.iter().map(|_| tag.as_bytes()).collect();
+    let tags = key.namespace.tags();
+    let tags: Vec<&[u8]> = tags.iter().map(Vec::as_slice).collect();
     let mut bytes = Vec::new();
     let int = value.as_i64();
     encode(value, &mut bytes)?;
@@ -232,8 +254,10 @@ mod tests {
     fn what_is_written_is_read() {
         let memory = Cache::map(&Cache::create(1 << 20).unwrap()).unwrap();
         let cache = Tiered::new(&memory, None);
-        let key = |namespace: Option<&str>| CacheKey {
-            namespace: namespace.map(str::to_owned),
+        let within =
+            |names: &[&str]| Namespace(names.iter().map(|name| name.as_bytes().to_vec()).collect());
+        let key = |names: &[&str]| CacheKey {
+            namespace: within(names),
             name: b"k\xff".to_vec(),
         };
         let write = |key, value| {
@@ -252,18 +276,24 @@ mod tests {
             (json!([1, 1.5, null, true]), "[1, 1.5, null, true]"),
             (json!({"a": {"7": []}}), "[\"a\" => [7 => []]]"),
         ] {
-            write(key(Some("n")), value).unwrap();
-            let read = answer(cache, &CacheQuestion::Get(key(Some("n"))));
-            assert_eq!(read.as_deref(), Ok(shown));
+            for names in [&["n"][..], &["n", "inner"]] {
+                write(key(names), value.clone()).unwrap();
+                let read = answer(cache, &CacheQuestion::Get(key(names)));
+                assert_eq!(read.as_deref(), Ok(shown));
+            }
         }
-        assert!(
-            answer(cache, &CacheQuestion::Get(key(None)))
-                .unwrap_err()
-                .contains("no value")
-        );
+        for names in [&[][..], &["inner"], &["n", "other"]] {
+            let told = answer(cache, &CacheQuestion::Get(key(names))).unwrap_err();
+            assert!(told.contains("no value"), "{told}");
+        }
         let top = answer(cache, &CacheQuestion::Top(5)).unwrap();
         assert!(top.contains(r"n: k\xff"), "{top}");
-        answer(cache, &CacheQuestion::Clear(Some("n".into()))).unwrap();
-        assert!(answer(cache, &CacheQuestion::Get(key(Some("n")))).is_err());
+        let is_there = |names: &[&str]| answer(cache, &CacheQuestion::Get(key(names))).is_ok();
+        let clear = |names: &[&str]| answer(cache, &CacheQuestion::Clear(within(names))).unwrap();
+        assert_eq!(clear(&["n", "inner"]), "the namespace n: inner is empty");
+        assert!(is_there(&["n"]) && !is_there(&["n", "inner"]));
+        write(key(&["n", "inner"]), json!(1)).unwrap();
+        clear(&["n"]);
+        assert!(!is_there(&["n"]) && !is_there(&["n", "inner"]));
     }
 }

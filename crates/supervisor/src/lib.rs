@@ -39,7 +39,7 @@ mod users;
 mod watch;
 mod worker;
 
-pub use self::cache::{CacheKey, CacheQuestion};
+pub use self::cache::{CacheKey, CacheQuestion, Namespace};
 pub use self::preload::PreloadStatus;
 pub use self::server::main_loop::{ReloadSettings, run};
 pub use boot::{check, check_app};

@@ -87,6 +87,43 @@ fn operators_see_and_change_it() {
     server.stop();
 }
 
+/// A namespace within another: its names in order. What is written there ends with each of them.
+#[test]
+fn operators_name_namespaces_within_namespaces() {
+    let server = workers(1).start();
+    let ask = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = hearth(&server, &[&["cache"][..], &words].concat());
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
+    };
+    let cart = "app.php --namespace shop --namespace cart";
+    let read = "return $cache->namespace('shop')->namespace('cart')->get('k');";
+    run(
+        &server,
+        "$cache->namespace('shop')->namespace('cart')->set('k', 'in');",
+    );
+    assert_eq!(ask(&format!("get k {cart}")), "\"in\"\n");
+    assert!(
+        ask("get k app.php --namespace cart --namespace shop")
+            .contains("in the namespace cart: shop")
+    );
+    assert_eq!(
+        ask(&format!("clear {cart}")),
+        "the namespace shop: cart is empty\n"
+    );
+    assert_eq!(run(&server, read), "null");
+    for clear in [
+        "$cache->namespace('shop')->clear();",
+        "$cache->namespace('shop')->namespace('cart')->clear();",
+    ] {
+        assert_eq!(ask(&format!("set k 7 {cart}")), "k is written\n");
+        assert_eq!(run(&server, read), "\"7\"");
+        run(&server, clear);
+        assert_eq!(run(&server, read), "null", "{clear}");
+    }
+    server.stop();
+}
+
 /// What is wrong with a question, and keys that are no text.
 #[test]
 fn mistakes_of_operators_are_told() {

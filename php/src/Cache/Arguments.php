@@ -61,9 +61,15 @@ final class Arguments
         try {
             return $write();
         } catch (\ValueError | \Exception $error) {
-            \error_log('Hearth\Cache did not keep a value: ' . $error->getMessage());
+            self::logLoss($error);
             return false;
         }
+    }
+
+    /** Logs why a value was not kept. */
+    public static function logLoss(\Throwable $error): void
+    {
+        \error_log('Hearth\Cache did not keep a value: ' . $error->getMessage());
     }
 
     public static function until(\DateTimeInterface $time): float

@@ -32,7 +32,11 @@ final class LaravelStore extends TaggableStore implements LockProvider
     public function many(array $keys): array
     {
         $values = $this->cache->getMultiple(\array_map($this->key(...), $keys));
-        return \array_combine($keys, \array_values($values));
+        $found = [];
+        foreach ($keys as $key) {
+            $found[$key] = $values[$this->key($key)];
+        }
+        return $found;
     }
 
     public function put($key, $value, $seconds): bool

@@ -73,8 +73,7 @@ class Pool implements CacheItemPoolInterface
     public function clear(): bool
     {
         $this->deferred = [];
-        $this->cache->clear();
-        return true;
+        return $this->cache->clear();
     }
 
     public function deleteItem($key): bool

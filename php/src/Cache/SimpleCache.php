@@ -41,8 +41,7 @@ final class SimpleCache implements CacheInterface
 
     public function clear(): bool
     {
-        $this->cache->clear();
-        return true;
+        return $this->cache->clear();
     }
 
     public function getMultiple($keys, $default = null): iterable

@@ -80,7 +80,8 @@ final class SymfonyCache extends Pool implements TagAwareCacheInterface
             return $this->cache->remember($key, null, $compute);
         } catch (\Exception | \ValueError $error) {
             // The value was computed and cannot be kept, as a closure cannot.
-            return $computed === null ? throw $error : $computed->value;
+            $computed === null ? throw $error : Arguments::logLoss($error);
+            return $computed->value;
         }
     }
 

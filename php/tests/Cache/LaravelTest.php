@@ -58,6 +58,7 @@ final class LaravelTest extends TestCase
         self::assertTrue($this->cache->putMany(['a' => 1, '7' => 2], 60));
         self::assertSame(['a' => 1, '7' => 2, 'none' => null], $this->cache->many(['a', '7', 'none']));
         self::assertSame(['none' => 'default'], $this->cache->many(['none' => 'default']));
+        self::assertSame(['a' => 1, '7' => 2], $this->cache->many(['a', '7', 'a', 7]));
     }
 
     public function testNumbers(): void

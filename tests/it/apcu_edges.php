@@ -142,6 +142,15 @@ show('delete it none', fn () => [apcu_delete(new APCUIterator('/^nope/'))]);
 show('nested it', function () { $n = 0; foreach (new APCUIterator('/^k1/') as $a) foreach (new APCUIterator('/^k1/') as $b) $n++; return $n; });
 show('it value obj', function () { apcu_store('vo', new ArrayObject([1, 2])); foreach (new APCUIterator('/^vo$/') as $v) { return get_class($v['value']) . count($v['value']); } });
 show('it wake throws', function () { apcu_store('vw', new Wake); foreach (new APCUIterator('/^vw$/') as $v) { return 'none'; } return 'end'; });
+show('it hits', function () {
+    apcu_store(['h1' => [1], 'h2' => new ArrayObject([1]), 'h3' => 3]);
+    $before = apcu_cache_info(true);
+    $seen = iterator_count(new APCUIterator('/^h\d/'));
+    foreach (new APCUIterator('/^h\d/') as $entry) { $seen += $entry['num_hits']; }
+    $after = apcu_cache_info(true);
+    return [$seen, $after['num_hits'] - $before['num_hits'], $after['num_misses'] - $before['num_misses'], apcu_key_info('h1')['hits'],
+        (new APCUIterator('/^h\d/'))->getTotalHits()];
+});
 show('big', function () { $s = str_repeat('ab', 500000); return [apcu_store('big', $s), apcu_fetch('big') === $s]; });
 show('too big', fn () => [apcu_store('huge', str_repeat('x', 60 * 1024 * 1024)), apcu_exists('huge')]);
 show('too big list', fn () => [apcu_store(['huge' => str_repeat('x', 60 * 1024 * 1024), 'small' => 1]), apcu_exists(['huge', 'small'])]);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cache::{Found, Known, Refused, Stored, Write};
+use cache::{Found, Known, Placed, Refused, Stored, Write};
 use serde_bytes::Bytes;
 
 use crate::client::Client;
@@ -13,9 +13,6 @@ use crate::tiered::{Tiered, said};
 const KEYS: usize = 512;
 /// Bytes of keys and values after which a question gets no further ones.
 const BYTES: usize = 1 << 20;
-
-/// A value that was read, and the range of its bytes in the buffer.
-pub type Placed = (Found, Range<usize>);
 
 impl Tiered<'_> {
     /// Reads each of these keys; `None` where there is no value. `into` is emptied first, and then gets the bytes of all

@@ -12,7 +12,6 @@ mod intake;
 mod messages;
 mod tiered;
 
-pub use batch::Placed;
 pub use client::{Client, Waiting};
 pub use intake::{intake, receive};
 pub use messages::{Answer, Question, Wanted, decode, encode};

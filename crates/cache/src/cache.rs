@@ -98,24 +98,13 @@ impl Cache {
         Ok(self.look(key, into))
     }
 
+    /// Returns what was found, and counts it as read.
     pub(crate) fn found(&self, head: Head<'_>) -> Found {
-        let marks: Vec<Mark> = std::iter::once((head.cell, head.stamp()))
-            .chain(head.marks())
-            .map(|(cell, stamp)| Mark {
-                stamp,
-                cell: u64::from(cell),
-            })
-            .collect();
-        marks.iter().for_each(|mark| {
+        let found = Found::of(head);
+        found.marks.iter().for_each(|mark| {
             self.is_marked(mark);
         });
-        Found {
-            marks,
-            form: head.form(),
-            int: head.int().cast_signed(),
-            expires: head.expires(),
-            stale: head.stale(),
-        }
+        found
     }
 
     /// Returns the live entry of this key; removes one that is not alive.

@@ -38,7 +38,7 @@ mod write;
 #[cfg(all(test, feature = "model"))]
 mod interleavings;
 
-pub use batch::Known;
+pub use batch::{Known, Placed};
 pub use cache::Cache;
 pub use claims::Claim;
 pub use counters::Counter;

@@ -1,6 +1,6 @@
 //! The operations on the cache, and their results.
 
-use crate::entry::Form;
+use crate::entry::{Form, Head};
 
 /// An entry or a tag as it was read: it is current for as long as the cell has this stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,6 +21,23 @@ pub struct Found {
     pub expires: u64,
     /// The time from which on another value is to be computed, in microseconds of the cache's clock; 0 for never.
     pub stale: u64,
+}
+
+impl Found {
+    pub(crate) fn of(head: Head<'_>) -> Found {
+        let own = std::iter::once((head.cell, head.stamp()));
+        let marks = own.chain(head.marks()).map(|(cell, stamp)| Mark {
+            stamp,
+            cell: u64::from(cell),
+        });
+        Found {
+            marks: marks.collect(),
+            form: head.form(),
+            int: head.int().cast_signed(),
+            expires: head.expires(),
+            stale: head.stale(),
+        }
+    }
 }
 
 /// The condition of a write.

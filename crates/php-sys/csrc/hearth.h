@@ -265,6 +265,7 @@ typedef struct {
 	int form;
 	int64_t number;
 	uint64_t expires, stale;
+	hearth_cache_mark own;           /* the entry's, which is the first mark; 0 where the memory has no entry */
 } hearth_cache_found;
 
 typedef struct {
@@ -290,6 +291,8 @@ bool hearth_on_cache_is_current(const hearth_cache_mark *marks, size_t count, ui
 int hearth_on_cache_read(hearth_str key, hearth_cache_found *out);
 /* Reads each of these keys. */
 int hearth_on_cache_read_many(const hearth_str *keys, size_t count, hearth_cache_found *out);
+/* The same from the memory of this server, and no read is counted. */
+int hearth_on_cache_peek_many(const hearth_str *keys, size_t count, hearth_cache_found *out);
 int hearth_on_cache_write(const hearth_cache_write *write);
 /* `outcomes`: how each write ended. With `whole`, none is written if one of them can never succeed. */
 void hearth_on_cache_write_many(const hearth_cache_write *writes, size_t count, bool whole, int *outcomes);

@@ -155,6 +155,7 @@ pub struct hearth_cache_found {
     pub number: i64,
     pub expires: u64,
     pub stale: u64,
+    pub own: hearth_cache_mark,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -356,6 +357,11 @@ pub mod called_by_c {
     pub type hearth_on_cache_read =
         unsafe extern "C" fn(key: hearth_str, out: *mut hearth_cache_found) -> std::ffi::c_int;
     pub type hearth_on_cache_read_many = unsafe extern "C" fn(
+        keys: *const hearth_str,
+        count: usize,
+        out: *mut hearth_cache_found,
+    ) -> std::ffi::c_int;
+    pub type hearth_on_cache_peek_many = unsafe extern "C" fn(
         keys: *const hearth_str,
         count: usize,
         out: *mut hearth_cache_found,

@@ -97,7 +97,7 @@ class APCUIterator implements \Iterator
     {
         foreach (\array_chunk($this->listed(), $this->chunk_size ?: self::CHUNK) as $entries) {
             $keys = \array_column($entries, 'info');
-            $values = ($this->format & \APC_ITER_VALUE) !== 0 ? \apcu_fetch($keys) : \array_fill_keys($keys, null);
+            $values = ($this->format & \APC_ITER_VALUE) !== 0 ? \Hearth\Internal\apcuPeek($keys) : \array_fill_keys($keys, null);
             foreach ($entries as $entry) {
                 if (\array_key_exists($entry['info'], $values)) {
                     yield $entry['info'] => $this->fields($entry, $values[$entry['info']]);

@@ -110,3 +110,53 @@ fn a_write_during_a_computation_is_not_undone() {
     assert_eq!(run(&server, early), r#"["late","newer"]"#);
     server.stop();
 }
+
+/// A computation that asks for its own key computes it again, also from a task that it has started: it would wait for itself.
+#[test]
+fn a_computation_within_itself_computes_again() {
+    let server = one_worker(RUN).start();
+    let outer = |inner: &str| {
+        format!(
+            "$inner = fn () => $cache->remember('k', 60, fn () => 'inner');
+            return [$cache->remember('k', 60, fn () => ['outer', {inner}]), $cache->get('k')];"
+        )
+    };
+    for inner in [
+        "$inner()",
+        "(function () use ($inner) { $fiber = new Fiber($inner); $fiber->start(); return $fiber->getReturn(); })()",
+        "Hearth\\async($inner)->await()",
+        "Hearth\\parallel([fn () => Hearth\\async($inner)->await()])[0]",
+        "Hearth\\timeout(5, $inner)",
+    ] {
+        let code = format!("$cache->delete('k'); {}", outer(inner));
+        // The one that ends first is kept: the other is of older data.
+        let seen = run(&server, &code);
+        assert!(
+            ["\"inner\"", "[\"outer\",\"inner\"]"]
+                .iter()
+                .any(|kept| seen == format!("[[\"outer\",\"inner\"],{kept}]")),
+            "{inner}: {seen}"
+        );
+    }
+    server.stop();
+}
+
+/// `staleFor` has no end where it is INF, or more than a hundred years.
+#[test]
+fn a_value_may_be_stale_for_ever() {
+    let server = one_worker(RUN).start();
+    for stale in ["INF", "PHP_INT_MAX", "1e12"] {
+        let code = format!(
+            "$cache->delete('k'); $cache->remember('k', 0.001, fn () => 'first', {stale}); usleep(3000);
+            return [$cache->get('k'), Hearth\\parallel([
+                fn () => $cache->remember('k', 60, function () {{ usleep(20000); return 'second'; }}, {stale}),
+                function () use ($cache) {{ usleep(5000); return $cache->remember('k', 60, fn () => 'third', {stale}); }}])];"
+        );
+        assert_eq!(
+            run(&server, &code),
+            r#"["first",["second","first"]]"#,
+            "{stale}"
+        );
+    }
+    server.stop();
+}

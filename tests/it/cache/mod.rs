@@ -3,6 +3,7 @@
 mod adapters;
 mod computations;
 mod locks;
+mod mistakes;
 mod operators;
 mod scripts;
 mod sharing;

@@ -6,67 +6,6 @@ use super::RUN;
 use super::scripts::{printed, without_settings};
 use crate::support::{hearth, one_worker, run};
 
-#[test]
-fn mistakes_are_told() {
-    let server = one_worker(RUN).args(["--cache-size", "1M"]).start();
-    for (code, told) in [
-        ("$cache->setMultiple(['' => 1])", "must not be empty"),
-        ("$cache->getMultiple(['k', 1.5])", "float given"),
-        (
-            "$cache->setMultiple(['k' => fopen('php://memory', 'r')])",
-            "has a resource",
-        ),
-        (
-            "$cache->setMultiple(['a' => 1, 'k' => str_repeat('x', 1 << 20)])",
-            "half of cache.size",
-        ),
-        ("$cache->set('', 1)", "must not be empty"),
-        ("$cache->get(str_repeat('k', 1025))", "1025 bytes"),
-        ("$cache->set(\"a\\0b\", 1)", "NUL byte"),
-        (
-            "$cache->set('k', fopen('php://memory', 'r'))",
-            "has a resource",
-        ),
-        (
-            "$cache->set('k', [fn () => 1])",
-            "Serialization of 'Closure' is not allowed",
-        ),
-        (
-            "$cache->set('k', str_repeat('x', 1 << 20))",
-            "half of cache.size",
-        ),
-        ("$cache->set('k', 1, NAN)", "number of seconds"),
-        (
-            "$cache->set('k', 1, 1, [7])",
-            "must be a list of strings, int given",
-        ),
-        (
-            "$cache->set('k', 'x') && $cache->increment('k')",
-            "is no int",
-        ),
-        (
-            "$cache->set('i', PHP_INT_MAX) && $cache->increment('i')",
-            "is no int: the number is left",
-        ),
-        ("$cache->lock('l', 0)", "greater than 0"),
-        ("$cache->lock('l', 1, owner: '')", "must not be empty"),
-    ] {
-        let text = run(
-            &server,
-            &format!("try {{ {code}; }} catch (Throwable $e) {{ return $e->getMessage(); }}"),
-        );
-        assert!(text.contains(told), "{code}: {text}");
-    }
-    server.stop();
-    let none = one_worker(RUN).args(["--cache-size", "0"]).start();
-    let text = run(
-        &none,
-        "try { $cache->get('k'); } catch (Error $e) { return $e->getMessage(); }",
-    );
-    assert_eq!(text, "\"There is no cache: cache.size is 0\"");
-    none.stop();
-}
-
 /// With igbinary, where it is installed, and without, as with it before.
 #[test]
 fn objects_go_by_igbinary_where_it_is() {
@@ -139,6 +78,28 @@ fn what_others_unserialize_meanwhile_makes_no_value_less() {
         ]);
         return $read[0]->old::class;";
     assert_eq!(run(&server, code), "\"__PHP_Incomplete_Class\"");
+    server.stop();
+}
+
+/// A value that cannot be read is deleted, but not what was written under its key while it was read, here by an autoloader.
+#[test]
+fn what_is_written_while_a_value_is_found_unreadable_stays() {
+    let server = one_worker(RUN).start();
+    run(
+        &server,
+        "eval('class Left {}'); return $cache->setMultiple(['a' => [new Left], 'b' => [new Left]]);",
+    );
+    assert!(hearth(&server, &["reload", "app.php"]).status.success());
+    for (key, read) in [
+        ("a", "$cache->get('a', 'none')"),
+        ("b", "$cache->getMultiple(['b', 'n'], 'none')['b']"),
+    ] {
+        let code = format!(
+            "$write = fn () => $cache->set('{key}', 'newer'); spl_autoload_register($write);
+            try {{ return [{read}, $cache->get('{key}')]; }} finally {{ spl_autoload_unregister($write); }}"
+        );
+        assert_eq!(run(&server, &code), r#"["none","newer"]"#);
+    }
     server.stop();
 }
 

@@ -88,6 +88,16 @@ ZEND_FUNCTION(hearth_apcu_fetch)
 	}
 }
 
+ZEND_FUNCTION(Hearth_Internal_apcuPeek)
+{
+	HashTable *keys;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_ARRAY_HT(keys)
+	ZEND_PARSE_PARAMETERS_END();
+	hearth_apcu_peek_many(keys, return_value);
+}
+
 ZEND_FUNCTION(hearth_apcu_exists)
 {
 	zval *key;

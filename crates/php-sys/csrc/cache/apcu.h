@@ -18,6 +18,8 @@ bool hearth_apcu_refuses(zval *value);
 
 /* cache/apcu_many.c */
 void hearth_apcu_fetch_many(HashTable *list, zval *return_value);
+/* The same for the memory of this server, and no read is counted. */
+void hearth_apcu_peek_many(HashTable *list, zval *return_value);
 void hearth_apcu_exist_many(HashTable *list, zval *return_value);
 void hearth_apcu_delete_many(HashTable *list, zval *return_value);
 /* Puts the keys of values that were not stored into `return_value`. */

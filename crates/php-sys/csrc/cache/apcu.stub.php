@@ -1,5 +1,7 @@
 <?php
 
+namespace {
+
 /**
  * @param array|string $key
  * @implementation-alias hearth_apcu_store
@@ -63,3 +65,12 @@ function apcu_sma_info(bool $limited = false): array|false {}
 
 /** @implementation-alias hearth_apcu_enabled */
 function apcu_enabled(): bool {}
+
+}
+
+namespace Hearth\Internal {
+
+/** @internal the values of those keys that exist, for APCUIterator: no read is counted */
+function apcuPeek(array $keys): array {}
+
+}

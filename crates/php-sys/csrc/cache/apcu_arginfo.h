@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: ede0920b9e2c76d9ee2ccf2bcdcfc1e6669b3c3f */
+ * Stub hash: aee1f6df0c229470a2abbdd601432d2a7b6e799d */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_MASK_EX(arginfo_apcu_store, 0, 1, MAY_BE_ARRAY|MAY_BE_BOOL)
 	ZEND_ARG_INFO(0, key)
@@ -56,6 +56,10 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_apcu_enabled arginfo_apcu_clear_cache
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_apcuPeek, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, keys, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
 
 ZEND_FUNCTION(hearth_apcu_store);
 ZEND_FUNCTION(hearth_apcu_add);
@@ -71,6 +75,7 @@ ZEND_FUNCTION(hearth_apcu_cache_info);
 ZEND_FUNCTION(hearth_apcu_key_info);
 ZEND_FUNCTION(hearth_apcu_sma_info);
 ZEND_FUNCTION(hearth_apcu_enabled);
+ZEND_FUNCTION(Hearth_Internal_apcuPeek);
 
 
 static const zend_function_entry ext_functions[] = {
@@ -88,5 +93,6 @@ static const zend_function_entry ext_functions[] = {
 	ZEND_FALIAS(apcu_key_info, hearth_apcu_key_info, arginfo_apcu_key_info)
 	ZEND_FALIAS(apcu_sma_info, hearth_apcu_sma_info, arginfo_apcu_sma_info)
 	ZEND_FALIAS(apcu_enabled, hearth_apcu_enabled, arginfo_apcu_enabled)
+	ZEND_NS_FALIAS("Hearth\\Internal", apcuPeek, Hearth_Internal_apcuPeek, arginfo_Hearth_Internal_apcuPeek)
 	ZEND_FE_END
 };

@@ -41,16 +41,19 @@ static void given_end(given_keys *keys)
 	hearth_cache_keys_end(&keys->keys);
 }
 
-/* Returns the values by those keys that exist; or true for each of them. */
-static void read_all(HashTable *list, const char *mistake, bool only_true, zval *return_value)
+typedef bool (*read_many)(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
+
+/* Returns the values by those keys that exist; or, where values are only looked at, true for each of them. */
+static void read_all(HashTable *list, const char *mistake, read_many read, zval *return_value)
 {
+	bool only_true = read == hearth_cache_look_many;
 	given_keys keys;
 	zval *values;
 
 	array_init(return_value);
 	given_begin(&keys, list, mistake);
 	values = safe_emalloc(keys.keys.count, sizeof *values, 1);
-	if (!EG(exception) && (only_true ? hearth_cache_look_many : hearth_cache_fetch_many)(&hearth_apcu, keys.keys.names, keys.keys.count, values)) {
+	if (!EG(exception) && read(&hearth_apcu, keys.keys.names, keys.keys.count, values)) {
 		zval *value = values;
 
 		for (size_t i = 0; i < keys.count; i++) {
@@ -73,12 +76,17 @@ static void read_all(HashTable *list, const char *mistake, bool only_true, zval 
 
 void hearth_apcu_fetch_many(HashTable *list, zval *return_value)
 {
-	read_all(list, "apc_fetch() expects a string or array of strings.", false, return_value);
+	read_all(list, "apc_fetch() expects a string or array of strings.", hearth_cache_fetch_many, return_value);
+}
+
+void hearth_apcu_peek_many(HashTable *list, zval *return_value)
+{
+	read_all(list, "", hearth_cache_peek_many, return_value);
 }
 
 void hearth_apcu_exist_many(HashTable *list, zval *return_value)
 {
-	read_all(list, "apc_exists() expects a string or array of strings.", true, return_value);
+	read_all(list, "apc_exists() expects a string or array of strings.", hearth_cache_look_many, return_value);
 }
 
 /* Deletes the keys, and returns those that did not exist. */

@@ -48,26 +48,27 @@ bool hearth_cache_is_refused(int outcome, const char *what)
 	return true;
 }
 
-/* NUL separates namespaces and keys. */
-static bool check_name(zend_string *name, size_t more, uint32_t argument)
+/* NUL separates namespaces and keys. `in_list`: the argument is an array with the name in it. */
+static bool check_name(zend_string *name, size_t more, uint32_t argument, bool in_list)
 {
 	if (ZSTR_LEN(name) == 0) {
-		zend_argument_value_error(argument, "must not be empty");
+		zend_argument_value_error(argument, in_list ? "must not contain an empty name" : "must not be empty");
 	} else if (memchr(ZSTR_VAL(name), '\0', ZSTR_LEN(name))) {
-		zend_argument_value_error(argument, "must not contain a NUL byte");
+		zend_argument_value_error(argument, in_list ? "must not contain a name with a NUL byte" : "must not contain a NUL byte");
 	} else if (ZSTR_LEN(name) + more > HEARTH_CACHE_MAX_KEY) {
-		zend_argument_value_error(argument, "has %zu bytes with its namespace, more than %d", ZSTR_LEN(name) + more, HEARTH_CACHE_MAX_KEY);
+		zend_argument_value_error(argument, "%s %zu bytes with its namespace, more than %d", in_list ? "contains a name that has" : "has",
+			ZSTR_LEN(name) + more, HEARTH_CACHE_MAX_KEY);
 	} else {
 		return true;
 	}
 	return false;
 }
 
-bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out)
+static bool key_of(const hearth_cache_object *self, zend_string *key, uint32_t argument, bool in_list, hearth_cache_key *out)
 {
 	size_t prefix = self->prefix ? ZSTR_LEN(self->prefix) : 0;
 
-	if (!check_name(key, prefix, argument)) {
+	if (!check_name(key, prefix, argument, in_list)) {
 		return false;
 	}
 	out->ptr = ZSTR_VAL(key);
@@ -78,6 +79,16 @@ bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint
 		out->ptr = out->buffer;
 	}
 	return true;
+}
+
+bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out)
+{
+	return key_of(self, key, argument, false, out);
+}
+
+bool hearth_cache_key_in(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out)
+{
+	return key_of(self, key, argument, true, out);
 }
 
 bool hearth_cache_time(double seconds, bool none, uint32_t argument, int64_t *out)
@@ -134,7 +145,7 @@ static bool add_names(const hearth_cache_object *self, HashTable *names, hearth_
 			zend_argument_type_error(argument, "must be a list of strings, %s given in it", zend_zval_type_name(name));
 			return false;
 		}
-		if (!hearth_cache_key_of(self, Z_STR_P(name), argument, &key) || !add_tag(tags, starts, key.ptr, key.len, argument)) {
+		if (!hearth_cache_key_in(self, Z_STR_P(name), argument, &key) || !add_tag(tags, starts, key.ptr, key.len, argument)) {
 			return false;
 		}
 	} ZEND_HASH_FOREACH_END();
@@ -171,9 +182,9 @@ zend_string *hearth_cache_key_shown(hearth_str key)
 	return smart_str_extract(&shown);
 }
 
-bool hearth_cache_forget(hearth_str key, zend_string *why)
+bool hearth_cache_forget(hearth_str key, const hearth_cache_mark *own, zend_string *why)
 {
-	if (!EG(exception)) {
+	if (!EG(exception) && (own->stamp == 0 || hearth_on_cache_is_current(own, 1, 0))) {
 		zend_string *shown = hearth_cache_key_shown(key);
 
 		hearth_log(HEARTH_LOG_WARNING, "a value of the cache cannot be read any more and was deleted: its class is gone or has "
@@ -198,12 +209,12 @@ static bool fetch_shared(hearth_str key, zval *out, uint64_t *stale)
 	}
 	*stale = found.stale;
 	if (found.form != HEARTH_CACHE_SERIALIZED) {
-		return hearth_cache_copy_make(key, &found, out) || hearth_cache_forget(key, NULL);
+		return hearth_cache_copy_make(key, &found, out) || hearth_cache_forget(key, &found.own, NULL);
 	}
 	bytes = zend_string_init(found.bytes.ptr, found.bytes.len, 0);
 	is_value = hearth_cache_unserialize(bytes, out, &why);
 	zend_string_release(bytes);
-	return is_value || hearth_cache_forget(key, why);
+	return is_value || hearth_cache_forget(key, &found.own, why);
 }
 
 bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale)

@@ -55,6 +55,8 @@ bool hearth_cache_copy_get(const hearth_cache_object *self, zend_string *key, zv
 /* False also if the value is due to be computed again. */
 bool hearth_cache_copy_get_fresh(const hearth_cache_object *self, zend_string *key, zval *out);
 bool hearth_cache_copy_make(hearth_str key, const hearth_cache_found *found, zval *out);
+/* Decodes the value without a copy of it. */
+bool hearth_cache_value_make(const hearth_cache_found *found, zval *out);
 /* Called between two requests of classic mode. */
 void hearth_cache_copies_between_requests(void);
 
@@ -63,12 +65,16 @@ extern zend_class_entry *hearth_cache_ce;
 hearth_cache_object *hearth_cache_object_of(zend_object *object);
 /* Makes the key of the store; false: an exception is pending. */
 bool hearth_cache_key_of(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out);
+/* The same, where the argument is an array with the key in it. */
+bool hearth_cache_key_in(const hearth_cache_object *self, zend_string *key, uint32_t argument, hearth_cache_key *out);
 /* False if there is no value: `out` is unchanged, and an exception may be pending. */
 bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval *out, uint64_t *stale);
 /* The same for several keys; UNDEF for those without a value. False: an exception is pending, and `out` is all UNDEF. */
 bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
 /* The same, but values with objects stay bytes: to see which values there are. */
 bool hearth_cache_look_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
+/* Reads from the memory of this server without a trace: no copy is kept, no read counted. */
+bool hearth_cache_peek_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
 /* cache/many.c: keys in the caller's form and in the store's. */
 typedef struct {
 	size_t count;
@@ -85,9 +91,9 @@ void hearth_cache_delete_many(const hearth_cache_keys *keys, bool *deleted);
 zend_string *hearth_cache_key_shown(hearth_str key);
 /*
  * Deletes a value that can no longer be read, so that it is made again. The value stays where an exception is pending, because that
- * is not about the value. Always false. Takes ownership of `why`, which may be NULL.
+ * is not about the value, and where another has been written since it was read. Always false. Takes ownership of `why`, which may be NULL.
  */
-bool hearth_cache_forget(hearth_str key, zend_string *why);
+bool hearth_cache_forget(hearth_str key, const hearth_cache_mark *own, zend_string *why);
 /* Converts to microseconds, 0 for no expiry, -1 for a time that is over; false: an exception is pending. */
 bool hearth_cache_time(double seconds, bool none, uint32_t argument, int64_t *out);
 /* Names of tags in the form of the store, including those of the namespaces; false: an exception is pending. */

@@ -202,6 +202,22 @@ static void throw_away_later(zval *value, size_t size)
 	garbage_size += copy->size = size;
 }
 
+static bool make(const hearth_cache_found *found, bool shared, zval *out, size_t *size)
+{
+	if (found->form == HEARTH_CACHE_INT) {
+		ZVAL_LONG(out, (zend_long) found->number);
+		return true;
+	}
+	return hearth_cache_decode(found->bytes, shared, out, size);
+}
+
+bool hearth_cache_value_make(const hearth_cache_found *found, zval *out)
+{
+	size_t size = 0;
+
+	return make(found, false, out, &size);
+}
+
 /*
  * Decodes the value that was read; false where the bytes are no value. Values up to a quarter of the limit are kept:
  * a large value must not push out all others. The size is only known once the value is decoded; it may be sixteen
@@ -213,9 +229,7 @@ bool hearth_cache_copy_make(hearth_str key, const hearth_cache_found *found, zva
 	bool is_process_memory = is_kept && is_shared();
 	size_t size = 0;
 
-	if (found->form == HEARTH_CACHE_INT) {
-		ZVAL_LONG(out, (zend_long) found->number);
-	} else if (!hearth_cache_decode(found->bytes, is_process_memory, out, &size)) {
+	if (!make(found, is_process_memory, out, &size)) {
 		return false;
 	}
 	size += sizeof(hearth_copy) + 128 + key.len;

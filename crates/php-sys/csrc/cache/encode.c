@@ -2,6 +2,7 @@
 #include "cache/value.h"
 
 #include <ext/standard/basic_functions.h>
+#include <ext/standard/php_incomplete_class.h>
 #include <ext/standard/php_var.h>
 
 typedef struct {
@@ -98,7 +99,12 @@ static void put(encoder *to, zval *value, int depth)
 			break;
 		case IS_STRING: put_string(to, Z_STR_P(value)); break;
 		case IS_ARRAY: put_array(to, Z_ARRVAL_P(value), depth); break;
-		case IS_OBJECT: to->is_php = true; break;
+		case IS_OBJECT:
+			to->is_php = true;
+			if (Z_OBJCE_P(value) == php_ce_incomplete_class) {
+				to->mistake = "is or has an object whose class was missing when it was unserialized: nothing could read it again";
+			}
+			break;
 		default: to->mistake = "is or has a resource, which exists in this process only";
 	}
 }

@@ -136,10 +136,7 @@ static void free_lock(zend_object *object)
 /* The time must be limited: the holder of a lock may die. */
 static bool positive(double seconds, uint32_t argument, int64_t *out)
 {
-	if (!hearth_cache_time(seconds, false, argument, out)) {
-		return false;
-	}
-	if (*out <= 0) {
+	if (zend_isnan(seconds) || !hearth_cache_time(seconds, false, argument, out) || *out <= 0) {
 		zend_argument_value_error(argument, "must be a number of seconds greater than 0 and less than 3e9");
 		return false;
 	}

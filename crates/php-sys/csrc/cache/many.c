@@ -27,7 +27,7 @@ bool hearth_cache_keys_add(hearth_cache_keys *keys, const hearth_cache_object *s
 	hearth_cache_key key;
 	zend_string *full;
 
-	if (!name || !hearth_cache_key_of(self, name, 1, &key)) {
+	if (!name || !hearth_cache_key_in(self, name, 1, &key)) {
 		if (name) {
 			zend_string_release(name);
 		}
@@ -71,51 +71,61 @@ static bool keys_of(hearth_cache_keys *keys, const hearth_cache_object *self, Ha
 
 /* ---- reading ---- */
 
+/* How several values are read. */
+typedef enum {
+	FETCH,
+	LOOK,                            /* values with objects stay bytes: to see which values there are */
+	PEEK,                            /* without a copy, and without being counted as a read */
+} manner;
+
 /* Takes values without objects as values; of others the bytes, because decoding them runs code. */
-static void take(const hearth_cache_keys *keys, const hearth_cache_found *found, zval *out)
+static void take(const hearth_cache_keys *keys, const hearth_cache_found *found, manner manner, zval *out)
 {
 	for (size_t i = 0; i < keys->count; i++) {
-		if (found[i].form == HEARTH_CACHE_SERIALIZED) {
-			ZVAL_NEW_STR(&out[i], zend_string_init(found[i].bytes.ptr, found[i].bytes.len, 0));
-		} else if (found[i].form == HEARTH_CACHE_NOTHING || !hearth_cache_copy_make(keys->list[i], &found[i], &out[i])) {
+		const hearth_cache_found *one = &found[i];
+
+		if (one->form == HEARTH_CACHE_SERIALIZED) {
+			ZVAL_NEW_STR(&out[i], zend_string_init(one->bytes.ptr, one->bytes.len, 0));
+		} else if (one->form == HEARTH_CACHE_NOTHING
+				|| !(manner == PEEK ? hearth_cache_value_make(one, &out[i]) : hearth_cache_copy_make(keys->list[i], one, &out[i]))) {
 			ZVAL_UNDEF(&out[i]);
 		}
 	}
 }
 
-static void make_object(hearth_str key, zval *out)
+static void make_object(hearth_str key, const hearth_cache_mark *own, zval *out)
 {
 	zend_string *bytes = Z_STR_P(out), *why = NULL;
 
 	if (!hearth_cache_unserialize(bytes, out, &why)) {
 		ZVAL_UNDEF(out);
-		hearth_cache_forget(key, why);
+		hearth_cache_forget(key, own, why);
 	}
 	zend_string_release(bytes);
 }
 
 /* Reads the keys for which this process has no copy; false: an exception is pending. */
-static bool read_all(const hearth_cache_keys *keys, bool with_objects, zval *out)
+static bool read_all(const hearth_cache_keys *keys, manner manner, zval *out)
 {
 	hearth_cache_found *found = safe_emalloc(keys->count, sizeof *found, 0);
 	bool done;
 
 	memset(found, 0, keys->count * sizeof *found);
-	done = hearth_cache_done(hearth_on_cache_read_many(keys->list, keys->count, found), 0);
+	done = hearth_cache_done((manner == PEEK ? hearth_on_cache_peek_many : hearth_on_cache_read_many)(keys->list, keys->count, found), 0);
 	if (done) {
-		take(keys, found, out);
+		take(keys, found, manner, out);
 	}
 	/* Values left as bytes after an exception are freed by the caller. */
-	for (size_t i = 0; done && with_objects && i < keys->count && !EG(exception); i++) {
+	for (size_t i = 0; done && manner != LOOK && i < keys->count && !EG(exception); i++) {
 		if (found[i].form == HEARTH_CACHE_SERIALIZED) {
-			make_object(keys->list[i], &out[i]);
+			make_object(keys->list[i], &found[i].own, &out[i]);
 		}
 	}
 	efree(found);
 	return done && !EG(exception);
 }
 
-static bool get_many(const hearth_cache_object *self, zend_string **names, size_t count, bool with_objects, zval *out)
+static bool get_many(const hearth_cache_object *self, zend_string **names, size_t count, manner manner, zval *out)
 {
 	size_t *places = safe_emalloc(count, sizeof *places, 1);
 	zval *read = safe_emalloc(count, sizeof *read, 1);
@@ -126,13 +136,13 @@ static bool get_many(const hearth_cache_object *self, zend_string **names, size_
 	hearth_cache_keys_begin(&keys, count);
 	for (size_t i = 0; i < count; i++) {
 		ZVAL_UNDEF(&out[i]);
-		if (fine && !hearth_cache_copy_get(self, names[i], &out[i], &stale)) {
+		if (fine && (manner == PEEK || !hearth_cache_copy_get(self, names[i], &out[i], &stale))) {
 			places[keys.count] = i;
 			ZVAL_UNDEF(&read[keys.count]);
 			fine = hearth_cache_keys_add(&keys, self, zend_string_copy(names[i]));
 		}
 	}
-	fine = fine && (keys.count == 0 || read_all(&keys, with_objects, read));
+	fine = fine && (keys.count == 0 || read_all(&keys, manner, read));
 	for (size_t i = 0; i < keys.count; i++) {
 		ZVAL_COPY_VALUE(&out[places[i]], &read[i]);
 	}
@@ -148,12 +158,17 @@ static bool get_many(const hearth_cache_object *self, zend_string **names, size_
 
 bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out)
 {
-	return get_many(self, names, count, true, out);
+	return get_many(self, names, count, FETCH, out);
 }
 
 bool hearth_cache_look_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out)
 {
-	return get_many(self, names, count, false, out);
+	return get_many(self, names, count, LOOK, out);
+}
+
+bool hearth_cache_peek_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out)
+{
+	return get_many(self, names, count, PEEK, out);
 }
 
 ZEND_METHOD(Hearth_Cache, getMultiple)

@@ -2,6 +2,7 @@
 #include "cache/cache.h"
 #include "task/call.h"
 #include "task/no_suspend.h"
+#include "task/task.h"
 
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 /* Microseconds that a caller waits between two checks, at first and at most. */
 #define FIRST_WAIT 200
 #define LONGEST_WAIT 5000
+/* Microseconds for which a value is stale that is so for ever: about a hundred years. */
+#define STALE_FOR_EVER (int64_t) 3000000000000000
 
 typedef struct {
 	const hearth_cache_object *self;
@@ -139,12 +142,25 @@ static void compute(computation *of, zval *callable, zval *result)
 	}
 }
 
+/* Whether the task is the running one, or has started that directly or not: such a task waits for the end of what it started. */
+static bool is_own_or_starter(uint32_t task)
+{
+	uint64_t id = hearth_current_task_id();
+
+	while (id != 0 && (uint32_t) id != task) {
+		const hearth_task *next = hearth_task_by_id(id);
+
+		id = next ? next->starter : 0;
+	}
+	return id != 0;
+}
+
 /* Whether the caller computes that very key, or no task that computes it could go on while this one waits. */
 static bool would_wait_for_itself(uint64_t holder)
 {
 	bool own_process = holder >> 32 == (uint64_t) hearth_process_id();
 
-	return own_process && (!hearth_may_suspend() || (uint32_t) holder == (uint32_t) hearth_current_task_id());
+	return own_process && (!hearth_may_suspend() || (uint32_t) holder == 0 || is_own_or_starter((uint32_t) holder));
 }
 
 static void drop(zval *value)
@@ -229,7 +245,8 @@ static zend_never_inline void remember(const wish *wish, zval *callable, zval *o
 			|| !hearth_cache_tags_of(of.self, wish->tags, 5, &of.tags)) {
 		return;
 	}
-	of.stale_for = MAX(of.stale_for, 0);
+	/* hearth_cache_time() has 0 for ever. */
+	of.stale_for = !wish->no_stale && of.stale_for == 0 ? STALE_FOR_EVER : MAX(of.stale_for, 0);
 	/* A fatal error may happen in the computation, and when a value is decoded while the claim is already held. */
 	zend_try {
 		if (!wait_for_turn(&of, out) && !EG(exception)) {

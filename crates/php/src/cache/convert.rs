@@ -33,6 +33,10 @@ pub(super) fn found_for_c(
         number: found.int,
         expires: found.expires,
         stale: found.stale,
+        own: marks
+            .first()
+            .copied()
+            .unwrap_or(hearth_cache_mark { stamp: 0, cell: 0 }),
     }
 }
 

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::ffi::c_int;
 use std::slice;
 
-use cache::{Cache, Refused, Stored, Write};
-use cache_link::Placed;
+use cache::{Cache, Placed, Refused, Stored, Write};
+use cache_link::Tiered;
 use php_sys::{self as sys, hearth_cache_found, hearth_cache_mark, hearth_cache_write, hearth_str};
 
 use super::convert::{GivenWrite, found_for_c, mark_for_c, names};
@@ -24,15 +24,17 @@ thread_local! {
     static READ: RefCell<Buffers> = RefCell::default();
 }
 
+type Read = fn(Tiered<'_>, &[&[u8]], &mut Vec<u8>) -> Result<Vec<Option<Placed>>, Refused>;
+
 /// Reads the values of `keys` into `out`, which is as long. Its pointers are valid until the next call.
-fn read(keys: &[&[u8]], out: &mut [hearth_cache_found]) -> c_int {
+fn read(read: Read, keys: &[&[u8]], out: &mut [hearth_cache_found]) -> c_int {
     with_tiers(|cache| {
         // Not borrowed during a wait: other tasks read, too.
         let mut buffers = READ.take();
         if buffers.bytes.capacity() > KEPT_BUFFER {
             buffers = Buffers::default();
         }
-        let placed = cache.read_many(keys, &mut buffers.bytes);
+        let placed = read(cache, keys, &mut buffers.bytes);
         READ.with_borrow_mut(|place| {
             *place = buffers;
             place.give(&placed?, out);
@@ -88,7 +90,20 @@ quick_callbacks! {
         // SAFETY: C passes `count` keys whose bytes live during the call.
         let keys = unsafe { names(keys, count) };
         // SAFETY: C passes as many places, initialised.
-        read(&keys, unsafe { slice::from_raw_parts_mut(out, count) })
+        let out = unsafe { slice::from_raw_parts_mut(out, count) };
+        read(|cache, keys, into| cache.read_many(keys, into), &keys, out)
+    }
+
+    fn hearth_on_cache_peek_many(keys: *const hearth_str, count: usize, out: *mut hearth_cache_found) -> c_int {
+        // SAFETY: C passes `count` keys whose bytes live during the call.
+        let keys = unsafe { names(keys, count) };
+        // SAFETY: C passes as many places, initialised.
+        let out = unsafe { slice::from_raw_parts_mut(out, count) };
+        let peek: Read = |cache, keys, into| {
+            into.clear();
+            cache.memory().peek_many(keys, into)
+        };
+        read(peek, &keys, out)
     }
 
     fn hearth_on_cache_write_many(writes: *const hearth_cache_write, count: usize, whole: bool, outcomes: *mut c_int) {

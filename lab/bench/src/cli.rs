@@ -16,64 +16,64 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "hearth bench", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Args {
-    /// Scenarios (`hearth bench list`), or their beginning with * at the end; none: all. Or one of: doctor, list, show, compare, readme
+    /// Scenarios (`hearth bench list`), or the beginning of names followed by *; all scenarios if none is given. Or a command: doctor, list, show, compare, readme
     #[arg(value_name = "SCENARIO")]
     pub(crate) words: Vec<String>,
-    /// Only these servers (`hearth bench doctor`), separated by commas
+    /// Only these servers (`hearth bench doctor` lists them), separated by commas
     #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',')]
     pub(crate) against: Vec<String>,
-    /// Where a server is that is not in the PATH, such as swoole=/path/to/swoole.so; may be repeated
+    /// Path of a server that is not in the PATH, such as swoole=/path/to/swoole.so; may be repeated
     #[arg(long, value_name = "NAME=PATH", value_parser = pair)]
     pub(crate) with: Vec<(String, PathBuf)>,
-    /// Three short rounds: what works, and a first impression
+    /// Three short rounds: shows what works, for a first impression
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Six rounds of ten seconds, however long that takes: for claims
+    /// Six rounds of ten seconds, however long they take: for claims
     #[arg(long)]
     pub(crate) full: bool,
-    /// Rounds, instead of what the two above say
+    /// Number of rounds, instead of that of --quick or --full
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: Option<u32>,
-    /// Measured seconds of each load in each round; loads of a number of requests take no longer
+    /// Measured seconds of each load in each round; a load with a number of requests takes no longer
     #[arg(long, value_name = "SECONDS", value_parser = number)]
     pub(crate) seconds: Option<f64>,
     /// Connections of a load, unless the scenario has its own
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
-    /// Begin no measurement after so many minutes [default: 15; with --full none]
+    /// Start no measurement after this many minutes [default: 15; with --full no limit]
     #[arg(long, value_name = "MINUTES", value_parser = number)]
     pub(crate) budget: Option<f64>,
-    /// Database of the scenarios with queries [default: mariadb; sqlite where that is not here]
+    /// Database of the scenarios with queries [default: mariadb; sqlite if MariaDB is not installed]
     #[arg(long, value_name = "NAME", value_parser = ["mariadb", "sqlite"])]
     pub(crate) database: Option<String>,
-    /// Load and servers share all processors
+    /// Let load and servers share all processors
     #[arg(long)]
     pub(crate) no_pin: bool,
     /// Seed of the order in which servers take turns
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Your own site instead of scenarios: a project or its document root
+    /// Measure your own site instead of scenarios: a project or its document root
     #[arg(long, value_name = "DIR", conflicts_with = "words")]
     pub(crate) app: Option<PathBuf>,
-    /// What to ask --app for: a file of paths (as --mix of hearth load), or an access log
+    /// Requests to --app: a file of paths (as for --mix of hearth load), or an access log
     #[arg(long, value_name = "FILE", requires = "app")]
     pub(crate) urls: Option<PathBuf>,
-    /// The script of --app that returns a handler, to measure the resident modes too
+    /// Script of --app that returns a handler, to measure the resident modes too
     #[arg(long, value_name = "SCRIPT", requires = "app")]
     pub(crate) resident: Option<PathBuf>,
-    /// A variable by which --app switches something (a pool, another cache): each server with and without it; may be repeated
+    /// Variable by which --app switches something (a pool, another cache): each server is measured with and without it; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable, requires = "app")]
     pub(crate) env: Vec<(String, String)>,
     /// Write NAME.html, NAME.json and NAME.md
     #[arg(long, value_name = "NAME", default_value = "hearth-bench")]
     pub(crate) output: PathBuf,
-    /// Write the result here too, as JSON
+    /// Write the result to this file too, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// No progress on the terminal
+    /// Do not show progress on the terminal
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// doctor: build Gin's program for later runs, which may fetch it from the network
+    /// With doctor: build Gin's program for later runs; the build may download Gin
     #[arg(long, value_name = "gin")]
     pub(crate) build: Option<String>,
 }
@@ -93,7 +93,7 @@ Examples:
 fn pair(text: &str) -> std::result::Result<(String, PathBuf), String> {
     let (name, path) = text
         .split_once('=')
-        .ok_or_else(|| format!("{text:?} is not NAME=PATH"))?;
+        .ok_or_else(|| format!("{text:?} is not NAME=PATH, such as swoole=/path/to/swoole.so"))?;
     let path = PathBuf::from(path);
     let path = std::path::absolute(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     if !path.exists() {
@@ -105,7 +105,9 @@ fn pair(text: &str) -> std::result::Result<(String, PathBuf), String> {
 fn variable(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(format!("{text:?} is not NAME=VALUE")),
+        _ => Err(format!(
+            "{text:?} is not NAME=VALUE, such as APP_CACHE=redis"
+        )),
     }
 }
 
@@ -175,7 +177,7 @@ pub(crate) fn main_from(words: Vec<OsString>) -> ExitCode {
 
 fn dispatch(args: &Args, parameters: Vec<String>, words: Vec<String>) -> Result<()> {
     let hearth = std::env::current_exe()
-        .map_err(|e| Problem::failed(format!("this program does not know where it is: {e}")))?;
+        .map_err(|e| Problem::failed(format!("cannot find the path of this program: {e}")))?;
     let mut tools = Tools::new(args.with.iter().cloned().collect(), hearth);
     tools.on_sqlite = args.database.as_deref().map(|name| name == "sqlite");
     match args.words.first().map(String::as_str) {
@@ -196,7 +198,7 @@ fn doctor(args: &Args, tools: &Tools) -> Result<()> {
         )),
         Some(other) => {
             return Err(Problem::Usage(format!(
-                "--build {other}: only gin is built here"
+                "--build {other}: only gin can be built"
             )));
         }
         None => say(&doctor::page(tools)),
@@ -246,7 +248,7 @@ fn number(text: &str) -> std::result::Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
     number
         .filter(|number| number.is_finite() && *number >= 0.0)
-        .ok_or_else(|| "not a number from 0, such as 15 or 0.5".into())
+        .ok_or_else(|| "expected a number of 0 or more, such as 15 or 0.5".into())
 }
 
 #[cfg(test)]

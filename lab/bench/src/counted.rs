@@ -63,8 +63,9 @@ fn of_hearth(json: &[u8]) -> Option<u64> {
 /// one in a thousand plus the requests in flight when the load began and ended.
 pub(crate) fn mismatch(sent: u64, under_way: u64, counted: u64) -> Option<String> {
     let allowed = under_way + sent / 1000;
-    (sent.abs_diff(counted) > allowed)
-        .then(|| format!("the load had answers to {sent} requests, the server counted {counted}"))
+    (sent.abs_diff(counted) > allowed).then(|| {
+        format!("the load generator received {sent} answers, the server counted {counted} requests")
+    })
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub(crate) fn noise(watched: Duration) -> Noise {
     };
     if noise.others_before > 0.05 {
         noise.notes.push(format!(
-            "before the run others used {:.0} % of the machine: compare ratios, not rates",
+            "before the run other processes used {:.0} % of the machine: compare ratios, not rates",
             noise.others_before * 100.0
         ));
     }

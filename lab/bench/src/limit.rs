@@ -51,13 +51,13 @@ impl Seen<'_> {
     }
 
     fn nothing_good(&self) -> Option<String> {
-        (self.run.counts.good == 0).then(|| "nothing was answered well".to_owned())
+        (self.run.counts.good == 0).then(|| "no request got a good answer".to_owned())
     }
 
     fn asked_for_no_more(&self) -> Option<String> {
         let rate = self.run.setup.rate?;
         Some(format!(
-            "no more was asked for: {rate:.0} requests per second, however long answers take; the servers' processors are {:.0} % busy",
+            "the load was limited to {rate:.0} requests per second, however long answers take; the servers' processors are {:.0} % busy",
             100.0 * self.all() / self.processors
         ))
     }

@@ -171,7 +171,7 @@ impl Generator {
         let mut child = command
             .process_group(0)
             .spawn()
-            .map_err(|e| Problem::failed(format!("hearth load does not start: {e}")))?;
+            .map_err(|e| Problem::failed(format!("cannot start hearth load: {e}")))?;
         wait(&mut child, stop)?;
         let output = child.wait_with_output().map_err(Problem::failed)?;
         let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();

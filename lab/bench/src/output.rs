@@ -23,7 +23,7 @@ pub(crate) fn check(args: &Args) -> Result<()> {
         };
         tempfile::tempfile_in(folder).map_err(|e| {
             Problem::Usage(format!(
-                "{option}: nothing can be written in {}: {e}",
+                "{option}: cannot write in {}: {e}",
                 folder.display()
             ))
         })?;

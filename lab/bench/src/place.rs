@@ -109,7 +109,7 @@ impl Place {
             .prefix("hearth-bench-")
             .permissions(std::fs::Permissions::from_mode(0o755))
             .tempdir()
-            .map_err(|e| Problem::failed(format!("no temporary directory: {e}")))?;
+            .map_err(|e| Problem::failed(format!("cannot make a temporary directory: {e}")))?;
         guard.directory(directory.path());
         let place = Self {
             directory,

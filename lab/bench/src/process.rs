@@ -67,7 +67,7 @@ impl Process {
             .stdout(file)
             .stderr(twin)
             .spawn()
-            .map_err(|e| Problem::failed(format!("{name} does not start: {e}")))?;
+            .map_err(|e| Problem::failed(format!("cannot start {name}: {e}")))?;
         guard.began(child.id());
         Ok(Self {
             child,

@@ -72,7 +72,7 @@ pub(crate) fn measure(
     let stop = stop_by_signal()?;
     crate::procfs::adopt_orphans();
     let guard = Guard::start(&tools.hearth)
-        .map_err(|e| Problem::failed(format!("{} does not start: {e}", tools.hearth.display())))?;
+        .map_err(|e| Problem::failed(format!("cannot start {}: {e}", tools.hearth.display())))?;
     let place = Place::new(guard, processors)?;
     if let Some(site) = site.as_mut().filter(|_| args.budget != Some(0.0)) {
         site.lists = lists::make(site, &around, tools, &place, &stop)
@@ -229,7 +229,7 @@ fn note_ceiling(run: &mut Run, ceiling: Result<f64>) {
         // The run ends and reports the interruption.
         Err(Problem::Interrupted) => {}
         Err(problem) => run.noise.notes.push(format!(
-            "what the load generator can do at most was not measured: {problem}"
+            "the highest rate of the load generator was not measured: {problem}"
         )),
     }
 }

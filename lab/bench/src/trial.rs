@@ -185,7 +185,7 @@ fn noise(run: &measure::Run) -> Option<String> {
     let mut said = Vec::new();
     if run.cpu.others > NOISE {
         said.push(format!(
-            "others used {:.0} % of the machine",
+            "other processes used {:.0} % of the machine",
             run.cpu.others * 100.0
         ));
     }

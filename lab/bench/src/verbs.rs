@@ -11,40 +11,40 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Compare two saved results: only what is alike, each change with its interval
+/// Compare the cells that two saved results have in common, each change with its interval
 #[derive(Debug, Parser)]
 #[command(name = "hearth bench compare")]
 struct Compare {
     /// Before: a file written by --json or --output
     before: PathBuf,
-    /// After
+    /// After: likewise
     after: PathBuf,
-    /// Exit with 1 if a rate has surely fallen by more than this, as in 5%
+    /// Exit with 1 if a rate has fallen by more than this with 95 % confidence, as in 5%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     max_regress: Option<f64>,
     /// Compare although the machines differ
     #[arg(long)]
     across_machines: bool,
-    /// Markdown, for a pull request
+    /// Print Markdown, for a pull request
     #[arg(long)]
     markdown: bool,
 }
 
-/// Render a saved result again: the summary, or as a file
+/// Print the summary of a saved result, or write its report to a file
 #[derive(Debug, Parser)]
 #[command(name = "hearth bench show")]
 struct Show {
     /// A file written by --json or --output
     result: PathBuf,
-    /// Write the HTML report here
+    /// Write the report as HTML to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write Markdown here
+    /// Write the report as Markdown to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
 
-/// Put the figures of a saved result between the markers of a README
+/// Write the figures of a saved result between the markers of a README
 #[derive(Debug, Parser)]
 #[command(name = "hearth bench readme")]
 struct Readme {
@@ -140,7 +140,7 @@ fn read(path: &Path) -> Result<Run> {
 
 fn read_text(path: &Path) -> Result<String> {
     std::fs::read_to_string(path)
-        .map_err(|error| Problem::Usage(format!("{}: {error}", path.display())))
+        .map_err(|error| Problem::Usage(format!("cannot read {}: {error}", path.display())))
 }
 
 /// Prints to standard output; ignores a reader that has closed it.

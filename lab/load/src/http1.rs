@@ -89,7 +89,7 @@ fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Bad> {
     match (length, before) {
         (Some(length), None) => Ok(length),
         (Some(length), Some(other)) if length == other => Ok(length),
-        _ => Err(Bad(format!("bad Content-Length: {text}"))),
+        _ => Err(Bad(format!("invalid Content-Length: {text}"))),
     }
 }
 
@@ -353,7 +353,7 @@ impl Reader {
 
 /// Advances the chunk framing by one byte; returns `None` after the last.
 fn chunk_step(state: ChunkState, byte: u8) -> Result<Option<ChunkState>, Bad> {
-    let bad = |what: &str| Err(Bad(format!("bad chunk: {what} 0x{byte:02x}")));
+    let bad = |what: &str| Err(Bad(format!("invalid chunk: {what} 0x{byte:02x}")));
     Ok(Some(match (state, byte) {
         (ChunkState::Size(size, digits), _) if byte.is_ascii_hexdigit() => {
             if digits >= 16 {
@@ -362,7 +362,7 @@ fn chunk_step(state: ChunkState, byte: u8) -> Result<Option<ChunkState>, Bad> {
             let digit = (byte as char).to_digit(16).unwrap_or(0);
             ChunkState::Size(size * 16 + u64::from(digit), digits + 1)
         }
-        (ChunkState::Size(_, 0), _) => return bad("size expected, got"),
+        (ChunkState::Size(_, 0), _) => return bad("expected a size, got"),
         (ChunkState::Size(size, _) | ChunkState::Extension(size), b'\n') => {
             if size == 0 {
                 ChunkState::Trailer(0)
@@ -375,7 +375,7 @@ fn chunk_step(state: ChunkState, byte: u8) -> Result<Option<ChunkState>, Bad> {
         (ChunkState::Size(..), _) => return bad("unexpected byte in size"),
         (ChunkState::DataEnd, b'\r') => ChunkState::DataEnd,
         (ChunkState::DataEnd, b'\n') => ChunkState::Size(0, 0),
-        (ChunkState::DataEnd, _) => return bad("line end expected after data, got"),
+        (ChunkState::DataEnd, _) => return bad("expected a line end after the data, got"),
         (ChunkState::Trailer(0), b'\n') => return Ok(None),
         (ChunkState::Trailer(_), b'\n') => ChunkState::Trailer(0),
         (ChunkState::Trailer(length), b'\r') => ChunkState::Trailer(length),

@@ -89,7 +89,7 @@ pub(crate) fn parse_file(text: &str) -> Result<Vec<Line>, String> {
         lines.push(parse_line(line).map_err(|why| format!("line {}: {why}: {line}", index + 1))?);
     }
     if lines.is_empty() {
-        return Err("no request in it; a line looks like: 3 GET /path".into());
+        return Err("the file contains no request; a line looks like: 3 GET /path".into());
     }
     Ok(lines)
 }
@@ -119,7 +119,7 @@ fn parse_line(line: &str) -> Result<Line, String> {
             (target, Some(body.trim().to_owned()))
         });
     if !target.starts_with('/') && !target.contains("://") {
-        return Err("a path starts with /".into());
+        return Err(format!("{target:?} does not start with /"));
     }
     Ok(Line {
         weight,
@@ -189,7 +189,9 @@ fn on(base: &Url, target: &str) -> Result<Url, String> {
         let other = Url::parse(target)?;
         if (&other.host, other.port, other.tls) != (&base.host, base.port, base.tls) {
             let server = base.authority();
-            return Err(format!("{target} is not on {server}: a run has one server"));
+            return Err(format!(
+                "{target} is not on {server}; all requests of a run go to one server"
+            ));
         }
         other.path
     } else {

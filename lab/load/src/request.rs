@@ -53,7 +53,10 @@ impl Request {
             .method
             .unwrap_or_else(|| if parts.body.is_some() { "POST" } else { "GET" }.into());
         if parts.chunked && http != Http::V1_1 {
-            return Err(format!("{method} {}: only HTTP/1.1 has chunks", url.path));
+            return Err(format!(
+                "{method} {}: a chunked body needs HTTP/1.1 (--http 1.1)",
+                url.path
+            ));
         }
         let mut headers = defaults(url, http, keep_alive, parts.body.as_ref());
         if parts.chunked {

@@ -71,7 +71,10 @@ fn file_roots(path: &Path) -> Result<RootCertStore, String> {
             .map_err(|error| format!("--cacert {}: {error}", path.display()))?;
     }
     if roots.is_empty() {
-        return Err(format!("--cacert {}: no certificate in it", path.display()));
+        return Err(format!(
+            "--cacert {}: the file contains no certificate",
+            path.display()
+        ));
     }
     Ok(roots)
 }

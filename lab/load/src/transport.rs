@@ -93,7 +93,7 @@ impl Transport {
                 Ok(0) => {
                     return Err(io::Error::new(
                         io::ErrorKind::UnexpectedEof,
-                        "closed in the TLS handshake",
+                        "connection closed during the TLS handshake",
                     ));
                 }
                 Ok(n) => deliver(tls, &raw[..n])?,

@@ -20,30 +20,30 @@ use server::{
     starvation, unfair, unfinished,
 };
 
-/// How much a verdict weighs.
+/// How much a finding changes the meaning of the figures.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
-    /// Good to know.
+    /// The finding explains a figure.
     Note,
-    /// The figure needs this beside it.
+    /// A figure must not be quoted without the finding.
     Warning,
-    /// The figure is not what it seems to be.
+    /// A figure does not mean what it seems to mean.
     Wrong,
 }
 
-/// One finding.
+/// A finding about how far the figures can be believed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// Rule, such as `D08`.
+    /// Id of the rule, such as `D08`.
     pub id: String,
-    /// How much it weighs.
+    /// How much the finding changes the meaning of the figures.
     pub weight: Weight,
     /// What was found, in a few words.
     pub title: String,
-    /// The numbers it rests on.
+    /// The numbers that the finding rests on.
     pub evidence: String,
     /// What to do.
     pub advice: String,

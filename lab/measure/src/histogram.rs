@@ -192,13 +192,13 @@ impl Distribution {
     }
 }
 
-/// How a distribution looks in JSON.
+/// A distribution of durations: a summary and the whole histogram.
 #[derive(Deserialize, Serialize, schemars::JsonSchema)]
 #[schemars(rename = "Distribution")]
 struct Summary {
     /// Number of samples.
     count: u64,
-    /// Microseconds, as all `_us` fields.
+    /// Shortest duration, in microseconds, as all fields that end with `_us`.
     min_us: f64,
     mean_us: f64,
     stdev_us: f64,

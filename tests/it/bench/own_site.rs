@@ -83,7 +83,7 @@ fn of_ones_own_site() {
     for title in [
         "Serve it with Hearth instead of fpm",
         "Keep it in memory, requests at the same time",
-        "Do not look whether PHP files have changed (apache)",
+        "Do not check whether PHP files have changed (apache)",
         "Keep sessions in the cache that all workers share (hearth-classic)",
         "Preload, list traffic (fpm)",
         "Set LONG=1 (hearth)",

@@ -76,7 +76,7 @@ fn observed(cell: &serde_json::Value, name: &str) -> Option<String> {
 
 /// The server counted what the load had answers to.
 fn counts_agree(cell: &serde_json::Value) -> bool {
-    let name = "requests counted by the server, of those that the load had answers to";
+    let name = "requests counted by the server, of those that the load generator got answers to";
     let counts = observed(cell, name).expect("a count");
     let (counted, sent) = counts.split_once(" of ").expect("two counts");
     let number = |text: &str| text.parse::<f64>().expect("a number");
@@ -251,7 +251,7 @@ fn names_that_nothing_has_are_refused_with_those_that_there_are() {
         ),
         (
             &["basic", "--with", "swoole"][..],
-            "\"swoole\" is not NAME=PATH",
+            "\"swoole\" is not NAME=PATH, such as swoole=/path/to/swoole.so",
         ),
         (
             &["basic", "--with", "swoole=/nowhere.so"][..],
@@ -261,11 +261,11 @@ fn names_that_nothing_has_are_refused_with_those_that_there_are() {
         (&["basic", "--rounds", "0"][..], "0 is not in 1..=100"),
         (
             &["basic", "--output", "/nowhere/report"][..],
-            "--output: nothing can be written in /nowhere: No such file",
+            "--output: cannot write in /nowhere: No such file",
         ),
         (
             &["basic", "--json", "/nowhere/a.json"][..],
-            "--json: nothing can be written in /nowhere: No such file",
+            "--json: cannot write in /nowhere: No such file",
         ),
         (&["basic", "--env", "A=b"][..], "--env is for --app"),
         (&["basic", "--urls", "a.log"][..], "--urls is for --app"),

@@ -33,7 +33,8 @@ fn cannot(arm: &Arm, database: Option<Kind>) -> Option<&'static str> {
 }
 
 /// The setting that shows the requests counted by the server.
-const REQUESTS: &str = "requests counted by the server, of those that the load had answers to";
+const REQUESTS: &str =
+    "requests counted by the server, of those that the load generator got answers to";
 /// The setting that shows the queries counted by the database.
 const QUERIES: &str = "queries per request, counted by the database";
 

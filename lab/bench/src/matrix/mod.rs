@@ -304,7 +304,7 @@ impl Matrix<'_> {
         let why = if self.stop.load(Ordering::Relaxed) {
             "interrupted"
         } else {
-            "the time was over"
+            "the time limit was reached"
         };
         let processors = self.place.processors.servers.len();
         let mut shapes = going.iter().flat_map(|one| &one.arm.loads);

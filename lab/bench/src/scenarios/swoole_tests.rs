@@ -62,7 +62,7 @@ pub(super) const ALL: &[Scenario] = &[
     Scenario {
         name: "basic_class_load_multiple",
         title: "100 classes of 400",
-        shows: "what a request costs that uses 100 classes, loaded by each request or kept",
+        shows: "the cost of a request that uses 100 classes, loaded by each request or kept",
         seed: Some(CLASS_LOAD),
         body: Some("ok"),
         arms: |around| {

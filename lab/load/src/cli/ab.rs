@@ -43,10 +43,10 @@ pub(crate) struct Args {
     /// File with data to PUT
     #[arg(short = 'u')]
     put: Option<PathBuf>,
-    /// Content type of that data
+    /// Content type of the data of -p or -u
     #[arg(short = 'T', default_value = "text/plain")]
     content_type: String,
-    /// HEAD instead of GET
+    /// Send HEAD instead of GET
     #[arg(short = 'i')]
     head: bool,
     /// Method
@@ -70,10 +70,10 @@ pub(crate) struct Args {
     /// Do not show the percentiles
     #[arg(short = 'd')]
     no_percentiles: bool,
-    /// No warnings about medians and means that differ
+    /// Do not warn about a median and a mean that differ
     #[arg(short = 'S')]
     no_confidence: bool,
-    /// No progress
+    /// Do not show progress
     #[arg(short = 'q')]
     silent: bool,
     /// Do not stop at receive errors (this client never does)

@@ -45,7 +45,7 @@ impl Common {
         let target = Target::resolve(text, &url)?;
         if target.place == Place::Remote && !self.remote {
             return Err(format!(
-                "{} ({}) is not this machine\nhint: if you may load that host, say so with --remote",
+                "{} ({}) is not this machine\nhint: if you may load that host, add --remote",
                 target.host,
                 target.address_words(),
             ));

@@ -11,15 +11,15 @@ use std::ffi::OsString;
 #[derive(Debug, Parser)]
 #[command(name = "hearth load compare")]
 struct Args {
-    /// Before: a file written by --json, or several with commas (trials)
+    /// Before: a file written by --json, or several separated by commas (repeats)
     a: String,
-    /// After
+    /// After: likewise
     b: String,
-    /// Compare although these differ (keep-alive, loop, target, requests, http, tls, connections,
-    /// streams, rate, think, machine)
+    /// Compare although these fields differ: keep-alive, loop, target, requests, http, tls, connections,
+    /// streams, rate, think, machine
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     across: Vec<String>,
-    /// Exit with 1 if B is worse than A by more than this at 95 %, as in 5%
+    /// Exit with 1 if B is worse than A by more than this with 95 % confidence, as in 5%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     max_regress: Option<f64>,
 }
@@ -94,12 +94,15 @@ fn read(paths: &str) -> Result<Vec<Run>, Problem> {
         let file: ResultFile = serde_json::from_str(&text)
             .map_err(|error| wrong(format!("not a result of hearth load --json: {error}")))?;
         if file.schema != SCHEMA {
-            return Err(wrong(format!("schema {} instead of {SCHEMA}", file.schema)));
+            return Err(wrong(format!(
+                "its schema is {:?}; this program reads {SCHEMA:?}: use the version of hearth that wrote it",
+                file.schema
+            )));
         }
         runs.extend(file.runs);
     }
     if runs.is_empty() {
-        return Err(Problem::Usage(format!("{}: no run in it", paths)));
+        return Err(Problem::Usage(format!("{paths}: the file contains no run")));
     }
     Ok(runs)
 }

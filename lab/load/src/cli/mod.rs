@@ -84,7 +84,7 @@ fn dispatch(mut args: Vec<OsString>) -> Result<u8, Problem> {
         Some("wrk") => wrk::run(args, false),
         Some("wrk2") => wrk::run(args, true),
         Some(other) => Err(Problem::Usage(format!(
-            "--as {other}: there are ab, wrk and wrk2"
+            "--as {other}: unknown tool; use ab, wrk or wrk2"
         ))),
     }
 }
@@ -167,7 +167,9 @@ impl Session {
             // A second signal ends the program at once.
             signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
                 .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-                .map_err(|error| Problem::Failed(format!("signal handler: {error}")))?;
+                .map_err(|error| {
+                    Problem::Failed(format!("cannot install the signal handlers: {error}"))
+                })?;
         }
         plan.target.probe().map_err(Problem::Failed)?;
         if plan.target.place == Place::Remote {
@@ -234,7 +236,7 @@ impl Session {
 
 fn write(path: &Path, text: &str) -> Result<(), Problem> {
     std::fs::write(path, text)
-        .map_err(|error| Problem::Failed(format!("{}: {error}", path.display())))
+        .map_err(|error| Problem::Failed(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Prints to standard output; ignores a closed pipe, which is not a failure of the run.

@@ -224,7 +224,8 @@ impl Args {
 }
 
 fn read(file: &std::path::Path) -> Result<String, String> {
-    std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
+    std::fs::read_to_string(file)
+        .map_err(|error| format!("cannot read {}: {error}", file.display()))
 }
 
 /// Returns the TLS settings for `url`.

@@ -8,7 +8,7 @@ use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Generate load and report honestly.
+/// Generate HTTP load; report rates, latencies and what distorts them.
 #[derive(Debug, Parser)]
 #[command(name = "hearth load", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Args {
@@ -43,22 +43,22 @@ pub(crate) struct Args {
     /// Open the connections over this long
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub(crate) ramp: Option<Duration>,
-    /// Pause after each answer; exp:TIME for an exponential one
+    /// Pause after each answer; exp:TIME for exponentially distributed pauses with that mean
     #[arg(long, value_name = "TIME", value_parser = units::think)]
     pub(crate) think: Option<Think>,
-    /// A connection for each request
+    /// Open a new connection for each request
     #[arg(long, conflicts_with = "requests_per_connection")]
     pub(crate) no_keepalive: bool,
     /// Close each connection after this number of requests
     #[arg(long, value_name = "N", value_parser = units::count)]
     pub(crate) requests_per_connection: Option<u64>,
-    /// Send this number of requests at once on each connection, before their answers (HTTP/1.1 pipelining: no browser does)
+    /// Send this number of requests at once on each connection, without waiting for answers (HTTP/1.1 pipelining, which no browser uses)
     #[arg(long, value_name = "N", value_parser = units::count, conflicts_with_all = ["requests", "rate", "stages", "cookie_jar"])]
     pub(crate) pipeline: Option<u64>,
     /// Raise -c until the rate no longer rises
     #[arg(long, conflicts_with_all = ["rate", "stages"])]
     pub(crate) find_max: bool,
-    /// Do the whole run this number of times (6 or more for a comparison)
+    /// Repeat the whole run this number of times (6 or more for a comparison)
     #[arg(long, value_name = "N", default_value = "1", value_parser = units::count)]
     pub(crate) repeat: u64,
 
@@ -80,13 +80,13 @@ pub(crate) struct Args {
     /// A cookie, name=value
     #[arg(long, value_name = "COOKIE")]
     pub(crate) cookie: Vec<String>,
-    /// Keep the cookies that the server sets, for each connection by itself
+    /// Keep the cookies that the server sets, separately for each connection
     #[arg(long)]
     pub(crate) cookie_jar: bool,
     /// Requests from a file: `[WEIGHT] [METHOD] PATH [BODY|@FILE|chunked:BODY]` on each line
     #[arg(long, value_name = "FILE", conflicts_with = "access_log")]
     pub(crate) mix: Option<PathBuf>,
-    /// Requests as frequent as in an access log (GET and HEAD)
+    /// Send the requests of an access log, as frequently as they occur in it (GET and HEAD)
     #[arg(long, value_name = "FILE")]
     pub(crate) access_log: Option<PathBuf>,
     /// With --access-log: other methods too
@@ -96,19 +96,19 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "weighted")]
     pub(crate) order: OrderArg,
 
-    /// A good answer: status=200, status=2xx, body=TEXT, contains=TEXT, sha256=HEX, length=BYTES
+    /// Condition of a good answer: status=200, status=2xx, body=TEXT, contains=TEXT, sha256=HEX, length=BYTES; may be repeated
     #[arg(long, value_name = "KIND=VALUE")]
     pub(crate) expect: Vec<String>,
-    /// A slower answer is a failure
+    /// Count a request that takes longer as failed
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration)]
     pub(crate) timeout: Duration,
-    /// Wait so long for what is in flight at the end [default: 2s, open loop: the timeout]
+    /// Time to wait at the end for requests in flight [default: 2s, open loop: the timeout]
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub(crate) drain: Option<Duration>,
     /// Protocol
     #[arg(long, value_enum, default_value = "1.1")]
     pub(crate) http: HttpArg,
-    /// Requests at once on each HTTP/2 connection
+    /// Concurrent requests on each HTTP/2 connection
     #[arg(long, value_name = "N", default_value = "1", value_parser = units::count)]
     pub(crate) streams: u64,
     /// Accept any certificate (the default on this machine)
@@ -117,7 +117,7 @@ pub(crate) struct Args {
     /// Trust the certificates in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) cacert: Option<PathBuf>,
-    /// Full handshakes only
+    /// Make full TLS handshakes only, without resumption of sessions
     #[arg(long)]
     pub(crate) no_tls_resumption: bool,
 
@@ -127,7 +127,7 @@ pub(crate) struct Args {
     /// Print every step of the latency spectrum
     #[arg(long)]
     pub(crate) spectrum: bool,
-    /// Measure this client's own ceiling on this machine
+    /// Measure the highest rate that this client can reach on this machine
     #[arg(long)]
     pub(crate) self_test: bool,
     /// Serve a fixed answer until killed (the server of --self-test)

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Serves the fixed response until the process is killed.
 pub(super) fn serve(address: SocketAddr, threads: Option<u64>) -> Result<u8, String> {
     let server = Bare::start(address, threads.unwrap_or(1) as usize)
-        .map_err(|error| format!("{address}: {error}"))?;
+        .map_err(|error| format!("cannot listen on {address}: {error}"))?;
     print(&format!("listening on {}\n", server.address));
     server.join().map_err(|error| error.to_string()).map(|()| 0)
 }
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> Result<u8, String> {
         .map_or_else(|| Ok(vec![1, 10, 100]), units::counts)?;
     let length = args.duration.unwrap_or(Duration::from_secs(3));
     let server = Bare::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), 1)
-        .map_err(|error| format!("self-test server: {error}"))?;
+        .map_err(|error| format!("cannot start the server of the self-test: {error}"))?;
     let mut text = String::from(
         "self-test: a server of one thread in this process answers 2 bytes at once\n\n",
     );
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<u8, String> {
     }
     let _ = writeln!(
         text,
-        "\nceiling of this client here: {} requests/s. A result within 20 % of it says more about the client than about the server.",
+        "\nceiling of this client here: {} requests/s. A result within 20 % of it measures the client rather than the server.",
         rate(best)
     );
     print(&text);

@@ -62,7 +62,7 @@ pub(crate) fn rates(text: &str) -> Result<Vec<f64>, String> {
     text.split(',')
         .map(|one| match number(one.trim())? {
             rate if rate > 0.0 => Ok(rate),
-            _ => Err("a rate must be above 0".to_owned()),
+            _ => Err(format!("{one:?}: a rate must be above 0")),
         })
         .collect()
 }

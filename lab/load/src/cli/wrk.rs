@@ -74,7 +74,7 @@ pub(super) fn run(words: Vec<OsString>, wrk2: bool) -> Result<u8, Problem> {
 impl Args {
     fn check(&self, wrk2: bool) -> Result<(), String> {
         if self.script.is_some() {
-            return Err("--as wrk: -s is not supported: no Lua here; --mix FILE, -H, -b and -m of the native command line do most of what scripts are used for".into());
+            return Err("--as wrk: -s is not supported, because there is no Lua; use --mix FILE, -H, -b or -m of the native command line".into());
         }
         match self.rate {
             None if wrk2 => return Err("--as wrk2: -R RATE is required".into()),

@@ -158,7 +158,10 @@ impl Worker<'_> {
         } else if slot.reader.is_fresh() {
             self.fail(index, ErrorClass::EarlyEof, "", now);
         } else {
-            let text = format!("closed after {} bytes of body", slot.reader.body_bytes);
+            let text = format!(
+                "connection closed after {} bytes of the body",
+                slot.reader.body_bytes
+            );
             self.fail(index, ErrorClass::Truncated, &text, now);
         }
     }

@@ -112,7 +112,7 @@ impl Worker<'_> {
                 ErrorClass::Timeout
             };
             let text = format!(
-                "no whole answer within {} s",
+                "no complete answer within {} s",
                 self.plan.timeout.as_secs_f64()
             );
             self.later.retain(|Reverse((_, other))| *other != index);

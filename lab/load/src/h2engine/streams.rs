@@ -131,7 +131,7 @@ impl Engine {
             .await
             .unwrap_or_else(|_| {
                 let text = format!(
-                    "no whole answer within {} s",
+                    "no complete answer within {} s",
                     self.plan.timeout.as_secs_f64()
                 );
                 Err(Failure {

@@ -216,7 +216,7 @@ fn connections(out: &mut String, run: &Run) {
     let all = &run.connections;
     let _ = write!(
         out,
-        "\n  connections    {} opened; {} closed by the server, {} by us, {} by errors",
+        "\n  connections    {} opened; {} closed by the server, {} by the client, {} by errors",
         count(all.opened),
         count(all.closed_by_server),
         count(all.closed_by_client),
@@ -354,7 +354,7 @@ fn verdicts(out: &mut String, run: &Run, brief: bool) {
         out.push_str(if brief {
             ""
         } else {
-            "\n  nothing speaks against these figures\n"
+            "\n  no rule found a reason to doubt these figures\n"
         });
         return;
     }

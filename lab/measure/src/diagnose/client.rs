@@ -145,7 +145,7 @@ pub(super) fn noise(run: &Run) -> Option<Verdict> {
         return None;
     }
     let what = format!(
-        "others used {} of the processors, the hypervisor took {}",
+        "other processes used {} of the processors, the hypervisor took {}",
         percent(run.cpu.others),
         percent(run.cpu.stolen)
     );

@@ -28,11 +28,11 @@ pub struct ResultFile {
     pub schema: String,
     /// Version of the program that measured.
     pub version: String,
-    /// Several if the run was a sweep or was repeated.
+    /// The runs; several for a sweep or for repeats.
     pub runs: Vec<Run>,
 }
 
-/// Everything about one run.
+/// One run: what was asked for, what was measured, and what to believe of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// What was asked for.
@@ -41,11 +41,11 @@ pub struct Run {
     pub host: Host,
     /// Start of the measurement, seconds since 1970.
     pub started_unix_s: f64,
-    /// From the first start to the last completion.
+    /// Time from the first start of a request to the last completion.
     pub elapsed_s: f64,
     /// Why the run ended.
     pub stopped_by: StoppedBy,
-    /// Requests, by how they ended.
+    /// Numbers of requests, by how they ended.
     pub counts: Counts,
     /// Requests per second.
     pub rates: Rates,
@@ -53,33 +53,33 @@ pub struct Run {
     pub errors: BTreeMap<ErrorClass, u64>,
     /// Responses by status code.
     pub statuses: BTreeMap<u16, u64>,
-    /// The first few distinct failures, in words.
+    /// The first few distinct failures, as text.
     pub error_samples: Vec<ErrorSample>,
-    /// Durations.
+    /// Durations of requests and their phases.
     pub latency: Latency,
-    /// What became of the connections.
+    /// How connections were opened, used and closed.
     pub connections: Connections,
     /// Requests in flight.
     pub concurrency: Concurrency,
-    /// Bytes on the wire, as the application sees them.
+    /// Bytes as the application sees them (inside TLS).
     pub bytes: Bytes,
-    /// Processor time.
+    /// Processor time over the measurement.
     pub cpu: Cpu,
-    /// The kernel's own counters over the run (local targets see both sides).
+    /// Counters of the kernel over the run; with a local target they count both sides.
     pub kernel: Kernel,
-    /// How the run developed; neighbours are merged when it is long.
+    /// The run in intervals; those of a long run are merged with their neighbours.
     pub series: Vec<Point>,
     /// Responses per second of single client threads, tenth of a second by tenth (wrk's
     /// "Req/Sec"); not kept in the file.
     #[serde(skip)]
     pub thread_rates: crate::Distribution,
-    /// What the excluded warm-up looked like.
+    /// The warm-up, which the measurement excludes.
     pub warmup: Option<Warmup>,
-    /// What the first response said in `Server:`.
+    /// Value of the `Server` field of the first response.
     pub server_header: Option<String>,
     /// Remarks on how the run was made.
     pub notes: Vec<String>,
-    /// What to believe of all this.
+    /// Findings about how far the figures can be believed.
     pub verdicts: Vec<Verdict>,
 }
 

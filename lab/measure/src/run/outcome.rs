@@ -7,42 +7,42 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoppedBy {
-    /// All requests were done.
+    /// All requests of the limit were done.
     #[default]
     Requests,
-    /// The time was over.
+    /// The time limit was reached.
     Duration,
     /// Ctrl-C or SIGTERM.
     Interrupt,
 }
 
-/// Requests, by how they ended: started = good + failed + unfinished.
+/// Numbers of requests, by how they ended: started = good + failed + unfinished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// Requests begun (their time had come and a connection took them).
+    /// Requests that were started: they were due, and a connection took them.
     pub started: u64,
-    /// Whole responses, whatever their status.
+    /// Complete responses, with any status.
     pub responses: u64,
-    /// Status below 400 and everything as expected.
+    /// Requests answered with a status below 400 and as expected.
     pub good: u64,
-    /// All others that ended.
+    /// Requests that ended in any other way.
     pub failed: u64,
-    /// Still without an answer when the run was over.
+    /// Requests without an answer when the run ended.
     pub unfinished: u64,
-    /// Age of the oldest of those.
+    /// Age of the oldest unfinished request.
     pub oldest_unfinished_us: f64,
-    /// Open loop: planned but never started, because every connection was busy to the end.
+    /// Requests of an open loop that were planned but never started, because every connection was busy to the end.
     pub unsent: u64,
-    /// Good or failed requests on a connection that had served another before.
+    /// Good or failed requests on a connection that had served a request before.
     pub on_reused_connection: u64,
 }
 
 /// Requests per second of elapsed time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rates {
-    /// Good responses: the figure to quote.
+    /// Good responses per second: the figure to quote.
     pub goodput: f64,
-    /// Every whole response, errors included (what ab and wrk print).
+    /// Complete responses per second, errors included: what ab and wrk print.
     pub responses: f64,
 }
 
@@ -52,37 +52,37 @@ pub struct Rates {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
-    /// No process listens there.
+    /// No process listens at the address.
     ConnectRefused,
-    /// No connection within the timeout.
+    /// The connection was not established within the timeout.
     ConnectTimeout,
     /// Any other failure to connect.
     ConnectFailed,
     /// This machine has no local port left for the connection.
     NoLocalPort,
-    /// This process may not open more files.
+    /// The load generator may not open more files.
     NoFileDescriptor,
-    /// The handshake or a record failed.
+    /// The TLS handshake or a TLS record failed.
     Tls,
     /// Writing the request failed.
     Write,
-    /// Connection reset before the first byte of the response.
+    /// The connection was reset before the first byte of the response.
     ResetBeforeFirstByte,
-    /// Connection reset after the first byte.
+    /// The connection was reset after the first byte of the response.
     ResetMidBody,
-    /// Connection closed without a single byte of response.
+    /// The connection was closed before the first byte of the response.
     EarlyEof,
-    /// Connection closed in the middle of a response.
+    /// The connection was closed in the middle of a response.
     Truncated,
-    /// Not HTTP, or bytes that belong to no response.
+    /// The response is not HTTP, or bytes arrived that belong to no response.
     BadFraming,
-    /// No whole response within the timeout.
+    /// The response was not complete within the timeout.
     Timeout,
-    /// Status 400 or higher, unless that was expected.
+    /// The status is 400 or higher, and that was not expected.
     Non2xx,
-    /// An answer with another status than expected.
+    /// The response has another status than expected.
     StatusMismatch,
-    /// An answer with another body than expected.
+    /// The response has another body than expected.
     BodyMismatch,
     /// HTTP/2: the peer reset the stream or closed the connection with an error.
     Http2,
@@ -144,8 +144,8 @@ impl ErrorClass {
 /// One distinct failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorSample {
-    /// Its class.
+    /// Class of the failure.
     pub class: ErrorClass,
-    /// The system's words, or the beginning of the response's body.
+    /// The system's error message, or the beginning of the response's body.
     pub text: String,
 }

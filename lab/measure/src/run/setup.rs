@@ -6,46 +6,46 @@ use serde::{Deserialize, Serialize};
 /// What was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
-    /// The target as given.
+    /// The target as given on the command line.
     pub target: String,
-    /// The address connected to.
+    /// The address that connections are made to.
     pub address: String,
-    /// Where that is.
+    /// Where the address is, seen from the client.
     pub place: Place,
     /// `1.1`, `1.0` or `2`.
     pub http: String,
-    /// True for https.
+    /// Whether the target is https.
     pub tls: bool,
     /// TLS version and cipher suite of the first connection.
     pub tls_session: Option<String>,
-    /// Each distinct request: method and path, with its share of the mix.
+    /// The distinct requests, with their shares of the mix.
     pub requests: Vec<MixEntry>,
-    /// Closed (a connection waits for its answer) or open (requests follow a plan).
+    /// What decides when the next request starts.
     #[serde(rename = "loop")]
     pub model: LoopModel,
-    /// Connections, or the most that may be opened in an open loop.
+    /// Connections of a closed loop; in an open loop the most that may be opened.
     pub connections: usize,
-    /// Requests at once on one connection: streams of HTTP/2, or what is pipelined.
+    /// Requests in flight at once on one connection: HTTP/2 streams or pipelined requests.
     pub streams: usize,
     /// Client threads.
     pub threads: usize,
     /// Whether connections are reused.
     pub keep_alive: KeepAlive,
-    /// Planned requests per second in an open loop (the highest, if it ramps).
+    /// Planned requests per second in an open loop; the highest rate if the plan ramps.
     pub rate: Option<f64>,
-    /// The plan of an open loop, in words.
+    /// The plan of an open loop, as text.
     pub arrivals: Option<String>,
-    /// Request limit.
+    /// Number of requests after which the run ends.
     pub request_limit: Option<u64>,
-    /// Time limit.
+    /// Time after which the run ends, seconds.
     pub duration_s: Option<f64>,
-    /// Pause after each response, in words.
+    /// Pause after each response, as text.
     pub think: Option<String>,
-    /// A request without an answer for so long has failed.
+    /// Time after which a request without an answer has failed, seconds.
     pub timeout_s: f64,
-    /// What a good answer must be.
+    /// Conditions that a good response meets.
     pub expect: Vec<String>,
-    /// Seed of every random choice.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
@@ -69,7 +69,7 @@ pub enum Place {
     ThisMachine,
     /// A Unix socket.
     UnixSocket,
-    /// Some other machine.
+    /// Another machine.
     Remote,
 }
 
@@ -77,10 +77,10 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoopModel {
-    /// The server: the next starts when one is answered.
+    /// The server decides: a connection's next request starts when the last one is answered.
     #[default]
     Closed,
-    /// The plan: the next starts when its time has come.
+    /// A plan decides: each request starts at its planned time.
     Open,
 }
 
@@ -88,12 +88,12 @@ pub enum LoopModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeepAlive {
-    /// As long as the server lets us.
+    /// Connections are reused as long as the server allows it.
     #[default]
     On,
-    /// One request each.
+    /// Each connection carries one request.
     Off,
-    /// Closed by the client after its number of requests.
+    /// The client closes each connection after this number of requests.
     Requests(u64),
 }
 

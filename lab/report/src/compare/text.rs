@@ -78,7 +78,7 @@ impl Comparison {
         if self.rows.is_empty() {
             let _ = writeln!(
                 out,
-                "nothing in these runs is alike, so nothing is compared"
+                "the runs have no cell in common, so nothing is compared"
             );
         }
     }

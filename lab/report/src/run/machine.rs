@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The machine.
+/// The machine of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Host name.
@@ -14,37 +14,37 @@ pub struct Host {
     pub processor: String,
     /// Number of processors.
     pub processors: usize,
-    /// Memory.
+    /// Size of the memory, bytes.
     pub memory_bytes: u64,
-    /// Frequency governor.
+    /// Frequency governor of the processors.
     #[serde(default)]
     pub governor: Option<String>,
     /// Hypervisor, if there is one.
     #[serde(default)]
     pub virtual_machine: Option<String>,
-    /// PHP's version and where it is from.
+    /// Version and origin of PHP.
     pub php: String,
 }
 
-/// How quiet the machine was. Shares are 0 to 1.
+/// How much other work the machine had. Shares are 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Noise {
-    /// Share of all processors that other processes used before the run.
+    /// Share of all processors' time that other processes used before the run.
     pub others_before: f64,
     /// Pressure stall information before the run: share of time in which a process waited for a processor.
     #[serde(default)]
     pub psi_some_before: Option<f64>,
-    /// Share that the hypervisor took away during the run.
+    /// Share of all processors' time that the hypervisor took away during the run (steal).
     pub steal: f64,
     /// Load average over one minute before the run.
     pub load_average: f64,
-    /// How much the same server differed from itself, as a share.
+    /// How much the rate of the same server, measured twice, differed, as a share.
     #[serde(default)]
     pub aa_floor: Option<f64>,
-    /// What the load generator can do at most here, requests per second.
+    /// Requests per second that the load generator can send at most on this machine.
     #[serde(default)]
     pub client_ceiling: Option<f64>,
-    /// What was noticed.
+    /// Remarks on what disturbed the run.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -54,26 +54,26 @@ pub struct Noise {
 pub struct Runtime {
     /// Short name, such as `hearth` or `apache`.
     pub id: String,
-    /// Name for people.
+    /// Name in reports.
     pub name: String,
-    /// What it is.
+    /// What the runtime does.
     #[serde(default)]
     pub kind: RuntimeKind,
-    /// Its version, if it is here.
+    /// Version, if it is installed.
     #[serde(default)]
     pub version: Option<String>,
-    /// Where its program is.
+    /// Path of the program.
     #[serde(default)]
     pub path: Option<String>,
-    /// Why it is not here.
+    /// Why it counts as not installed.
     #[serde(default)]
     pub missing: Option<String>,
-    /// How to get it.
+    /// How to install it.
     #[serde(default)]
     pub how: Option<String>,
 }
 
-/// What a runtime is.
+/// What a runtime does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuntimeKind {
@@ -82,6 +82,6 @@ pub enum RuntimeKind {
     Server,
     /// Answers queries.
     Database,
-    /// Stands in front of a server.
+    /// Forwards requests to a server.
     Proxy,
 }

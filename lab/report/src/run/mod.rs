@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// Name and version of the format.
 pub const SCHEMA: &str = "hearth-bench/1";
 
-/// Everything that one `hearth bench` did.
+/// A run of `hearth bench`: its command, its machine, and the measurements of each cell.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Always `hearth-bench/1`.
@@ -26,9 +26,9 @@ pub struct Run {
     pub version: String,
     /// Start, seconds since 1970.
     pub started_unix_s: f64,
-    /// From the start to the end.
+    /// Length of the run, seconds.
     pub elapsed_s: f64,
-    /// The words after `hearth bench`.
+    /// The arguments of `hearth bench`.
     #[serde(default)]
     pub command: Vec<String>,
     /// How thorough the run was.
@@ -40,19 +40,19 @@ pub struct Run {
     /// Why the run ended.
     #[serde(default)]
     pub stopped_by: StoppedBy,
-    /// The machine.
+    /// The machine that everything ran on.
     #[serde(default)]
     pub host: Host,
     /// How quiet the machine was.
     #[serde(default)]
     pub noise: Noise,
-    /// Every known server, database and proxy, found or not.
+    /// Every server, database and proxy that `hearth bench` knows, installed or not.
     #[serde(default)]
     pub runtimes: Vec<Runtime>,
-    /// What was measured.
+    /// The experiments.
     #[serde(default)]
     pub scenarios: Vec<Scenario>,
-    /// What would help the user's own app.
+    /// Changes that would help the user's own app.
     #[serde(default)]
     pub advice: Vec<Advice>,
     /// Remarks on the whole run.
@@ -64,7 +64,7 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effort {
-    /// Short and few repeats: does it work, and roughly how fast.
+    /// Few and short repeats: whether it works, and roughly how fast.
     Quick,
     /// The whole matrix in minutes.
     #[default]
@@ -76,15 +76,15 @@ pub enum Effort {
 /// How cells were measured.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// Most repeats of a cell, interleaved with those of the others: as planned for the first scenario.
+    /// Repeats of a cell at most, as planned for the first scenario; repeats of different cells take turns.
     pub rounds: u32,
-    /// Length of one repeat, seconds: as planned for the first scenario.
+    /// Length of a repeat as planned for the first scenario, seconds.
     pub seconds: f64,
-    /// Load before it that is left out, seconds.
+    /// Load before each repeat that is not measured, seconds.
     pub warmup_s: f64,
-    /// Seed of every random choice, the order included.
+    /// Seed of all random choices, the order of the cells included.
     pub seed: u64,
-    /// Which processors the load and the servers had, in words; none if they shared all.
+    /// Which processors the load and the servers had, as text; none if they shared all.
     #[serde(default)]
     pub pinned: Option<String>,
 }
@@ -98,22 +98,22 @@ pub enum StoppedBy {
     Done,
     /// Ctrl-C or SIGTERM.
     Interrupt,
-    /// The time given was over.
+    /// The time limit (`--budget`) was reached.
     Budget,
 }
 
-/// A change to the user's own app or server, and the two cells that show what it is worth.
+/// A change to the user's own app or server, and the two cells that show its effect.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
     /// Name of the scenario with both cells.
     pub scenario: String,
-    /// What to do, such as `Run it resident`.
+    /// The change, such as `Run it resident`.
     pub title: String,
-    /// The line to change.
+    /// The line to add or to edit.
     pub change: String,
-    /// Without it.
+    /// The cell without the change.
     pub base: CellKey,
-    /// With it.
+    /// The cell with the change.
     pub with: CellKey,
 }
 

@@ -6,65 +6,65 @@ use serde::{Deserialize, Serialize};
 /// One measurement of a cell.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Repeat {
-    /// Round: repeats of different cells with the same number were taken one after the other.
+    /// Number of the round: repeats of different cells in one round were taken one after the other.
     pub block: u32,
-    /// Place in the order of its round.
+    /// Position in the order of the round.
     pub order: u32,
     /// What the load generator measured.
     pub load: measure::Run,
     /// What the processes of the server, the proxy and the database used.
     #[serde(default)]
     pub cpu: Vec<Use>,
-    /// How fast the machine was just before.
+    /// Speed of the machine just before the repeat.
     #[serde(default)]
     pub calibration: Option<Calibration>,
-    /// Why this repeat is doubtful: another process needed the processors.
+    /// Why the repeat is doubtful: another process used the processors, or the machine was slower or faster than usual.
     #[serde(default)]
     pub noisy: Option<String>,
 }
 
-/// How long a fixed piece of work took: if the machine becomes slower, this does too.
+/// Duration of a fixed piece of work, which shows whether the machine has become slower.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
-    /// Computing, µs: the shortest of several times.
+    /// Duration of a fixed computation, microseconds; the shortest of several attempts.
     pub compute_us: f64,
-    /// Bytes sent to and fro over the loopback interface, µs: the shortest of several times.
+    /// Duration of a fixed exchange of bytes over the loopback interface, microseconds; the shortest of several attempts.
     pub loopback_us: f64,
 }
 
-/// What processes are there for.
+/// What a process does in a repeat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// They run the app.
+    /// Runs the app.
     #[default]
     Server,
-    /// They stand in front of it.
+    /// Forwards requests to the server.
     Proxy,
-    /// They answer its queries.
+    /// Answers the queries of the app.
     Database,
-    /// They make the load.
+    /// Generates the load.
     Client,
 }
 
 /// What the processes of one role used during a repeat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Use {
-    /// Their role.
+    /// Role of the processes.
     pub role: Role,
     /// Name of the program.
     pub name: String,
-    /// How many there are.
+    /// Number of processes.
     pub processes: u32,
-    /// Processor time per finished request.
+    /// Processor time per finished request, microseconds.
     pub cpu_us_per_request: f64,
-    /// Share of it that is not the kernel's, 0 to 1.
+    /// Share of the processor time outside the kernel, 0 to 1.
     pub user_share: f64,
-    /// Context switches per finished request, voluntary or not.
+    /// Context switches per finished request, voluntary and involuntary.
     pub switches_per_request: f64,
-    /// Those that the kernel forced.
+    /// Involuntary context switches per finished request.
     pub involuntary_per_request: f64,
-    /// Memory, shared pages divided among those that share them.
+    /// Proportional set size: memory, with shared pages divided among the processes that share them.
     pub pss_bytes: u64,
     /// Processors used on average.
     pub cores: f64,

@@ -9,59 +9,59 @@ use serde::{Deserialize, Serialize};
 pub struct Scenario {
     /// Name on the command line.
     pub name: String,
-    /// Name for people.
+    /// Title in reports.
     pub title: String,
-    /// What its figures say.
+    /// What the figures show.
     pub shows: String,
-    /// File name of the write-up that it repeats.
+    /// File name of the write-up that the experiment repeats.
     #[serde(default)]
     pub seed: Option<String>,
-    /// What `x` of the cells counts, if this is a sweep: `workers` or `connections`.
+    /// What `x` of the cells counts in a sweep: `workers` or `connections`.
     #[serde(default)]
     pub axis: Option<String>,
-    /// `id` of the database that its app asks, if it asks one.
+    /// `id` of the database that the app queries, if it queries one.
     #[serde(default)]
     pub database: Option<String>,
     /// Hash of the body that every runtime sends.
     #[serde(default)]
     pub body_sha256: Option<String>,
-    /// Length of that body.
+    /// Length of the body that every runtime sends.
     #[serde(default)]
     pub body_bytes: u64,
     /// Method and path of each request.
     #[serde(default)]
     pub requests: Vec<String>,
-    /// How load was made, in words.
+    /// How the load was generated, as text.
     #[serde(default)]
     pub loops: String,
-    /// Length of a repeat, seconds, unless a cell's load has its own: what fitted into the time.
+    /// Length of a repeat, seconds, as the time limit allowed it. A cell's load may have a length of its own.
     #[serde(default)]
     pub seconds: f64,
-    /// True for the user's own app.
+    /// Whether this is the user's own app.
     #[serde(default)]
     pub app: bool,
-    /// What was measured, or why not.
+    /// The cells, with their measurements or the reason why there are none.
     pub cells: Vec<Cell>,
-    /// Remarks.
+    /// Remarks on the scenario.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// One server under one load. It is told apart from the others of its scenario by its [`CellKey`].
+/// One server under one load. Its [`CellKey`] distinguishes it from the other cells of its scenario.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// `id` of the runtime.
     pub runtime: String,
-    /// What else is special, such as `pdo`; empty if nothing is.
+    /// How the cell differs from the runtime's other cells, such as `pdo`; empty for the plain one.
     #[serde(default)]
     pub variant: String,
     /// How the server is configured.
     #[serde(default)]
     pub column: Column,
-    /// The variant that it is compared with, if that is not the first.
+    /// The variant that the cell is compared with, if that is not the first.
     #[serde(default)]
     pub against: Option<String>,
-    /// Place on the axis of a sweep.
+    /// Value on the axis of a sweep.
     #[serde(default)]
     pub x: Option<f64>,
     /// Connections of the load.
@@ -71,40 +71,40 @@ pub struct Cell {
     pub workers: Option<u32>,
     /// Whether connections are reused.
     pub keep_alive: bool,
-    /// Whether there are figures.
+    /// Whether the cell has figures, and if not, why.
     pub status: Status,
-    /// Effective settings, as read back from the server.
+    /// Effective settings, read back from the server.
     #[serde(default)]
     pub config: Vec<Setting>,
-    /// Configuration files that were made for it; `…` stands for the run's own folder, which is gone.
+    /// Configuration files that were written for the server; `…` stands for the folder of the run, which is deleted.
     #[serde(default)]
     pub files: Vec<File>,
-    /// What was read back after the load: classes preloaded, queries that the database counted.
+    /// Figures read after the load, such as preloaded classes and queries that the database counted.
     #[serde(default)]
     pub observed: Vec<Setting>,
-    /// The measurements, in the order they were taken.
+    /// The measurements, in the order in which they were taken.
     #[serde(default)]
     pub repeats: Vec<Repeat>,
-    /// "Why not double?": what kept the rate from being twice as high.
+    /// What kept the rate from being twice as high.
     #[serde(default)]
     pub limit: Option<String>,
-    /// Remarks.
+    /// Remarks on the cell.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// What tells a cell from the others of its scenario.
+/// What distinguishes a cell from the others of its scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellKey {
     /// `id` of the runtime.
     pub runtime: String,
-    /// What else is special.
+    /// How the cell differs from the runtime's other cells.
     #[serde(default)]
     pub variant: String,
     /// How the server is configured.
     #[serde(default)]
     pub column: Column,
-    /// Place on the axis of a sweep.
+    /// Value on the axis of a sweep.
     #[serde(default)]
     pub x: Option<f64>,
     /// Connections of the load.
@@ -115,32 +115,32 @@ pub struct CellKey {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Column {
-    /// As its maintainers advise for this work.
+    /// As the server's maintainers advise for this work.
     #[default]
     Fair,
-    /// As the write-up ran it.
+    /// As the write-up configured it.
     AsSeed,
 }
 
-/// A setting and its value, or a figure and what it is.
+/// A setting or a figure, with its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
-    /// Its name.
+    /// Name of the setting or the figure.
     pub name: String,
-    /// Its value.
+    /// Value, as text.
     pub value: String,
 }
 
-/// A file that was made for a server.
+/// A file that was written for a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct File {
-    /// Its name.
+    /// Name of the file.
     pub name: String,
-    /// What is in it.
+    /// Content of the file.
     pub text: String,
 }
 
-/// Whether a cell has figures, and why not.
+/// Whether a cell has figures, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Status {
@@ -151,21 +151,21 @@ pub enum Status {
         /// What happened.
         why: String,
     },
-    /// The server did not start, gave wrong answers, or died.
+    /// The server did not start, sent wrong responses, or crashed.
     Failed {
         /// What happened.
         why: String,
     },
-    /// The runtime is not here.
+    /// The runtime is not installed.
     NotInstalled {
         /// What was looked for.
         why: String,
-        /// How to get it.
+        /// How to install it.
         how: String,
     },
-    /// The experiment makes no sense there.
+    /// The experiment makes no sense on this server or machine.
     NotApplicable {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -173,7 +173,7 @@ pub enum Status {
 impl Default for Status {
     fn default() -> Self {
         Self::Unfinished {
-            why: "its turn did not come".to_owned(),
+            why: "the run ended before it was measured".to_owned(),
         }
     }
 }

@@ -37,8 +37,8 @@ pub(super) struct Change {
 
 const CHANGES: &[Change] = &[
     Change {
-        variant: "files not looked at",
-        title: "Do not look whether PHP files have changed",
+        variant: "files not checked",
+        title: "Do not check whether PHP files have changed",
         line: "opcache.validate_timestamps = 0 (and restart to deploy)",
         ini: &[("opcache.validate_timestamps", "0")],
         only: None,

@@ -139,9 +139,9 @@ impl Site {
             }
             (Form::Hearth, Some(script)) => arm.script = Some(script.clone()),
             (Form::Hearth, None) => {
-                arm.impossible = Some("say which script returns the handler: --resident SCRIPT (hearth check says whether it does)".to_owned());
+                arm.impossible = Some("give the script that returns the handler: --resident SCRIPT (hearth check tells whether a script does)".to_owned());
             }
-            _ => arm.impossible = Some("a site of one's own has to be written for it".to_owned()),
+            _ => arm.impossible = Some("the site has to be written for it".to_owned()),
         }
         arm
     }

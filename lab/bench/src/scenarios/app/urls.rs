@@ -16,7 +16,7 @@ pub(super) fn requests_of(file: &Path) -> Result<Requests> {
         .find(|line| !line.trim().is_empty() && !line.starts_with('#'));
     match first {
         None => Err(Problem::Usage(format!(
-            "--urls {}: no line",
+            "--urls {}: the file contains no request",
             file.display()
         ))),
         Some(line) if line.contains("] \"") => Ok(Requests::AccessLog(file)),

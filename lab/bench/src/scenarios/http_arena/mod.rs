@@ -36,7 +36,7 @@ pub(super) const ALL: &[Scenario] = &[
     Scenario {
         name: "arena_pipelined",
         title: "HttpArena pipelined",
-        shows: "16 requests at once on each connection, before their answers",
+        shows: "16 requests at once on each connection, without waiting for answers",
         check: "/pipeline",
         rules: Some(rules::pipelined),
         arms: |around| {

@@ -112,7 +112,7 @@ fn what_may_not_be_read_is_told_as_such() {
         &[
             "cannot read ",
             "app.php: Permission denied",
-            "this user must be allowed to",
+            "this user needs permission to read it",
         ],
     );
     refused(
@@ -126,7 +126,7 @@ fn what_may_not_be_read_is_told_as_such() {
         &[
             "cannot read ",
             "/site: Permission denied",
-            "this user must be allowed to",
+            "this user needs permission to read it",
         ],
     );
 }

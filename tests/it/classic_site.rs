@@ -317,7 +317,7 @@ fn the_log_says_why_a_path_is_403() {
         ("/images/", "directories are not listed"),
         ("/.env", "names that begin with a dot are not public"),
         ("/settings.inc", "PHP code that does not run is not sent"),
-        ("/data/dump.sql", "site.deny has its path"),
+        ("/data/dump.sql", "site.deny contains its path"),
         ("/closed", "a rule of site.rewrite refuses its path"),
     ] {
         let refused = server.get(&format!("{path}?key=secret"));
@@ -335,7 +335,7 @@ fn the_log_says_why_a_path_is_403() {
 #[test]
 fn a_folder_without_an_index_is_told() {
     let server = Server::app("www").file("www/cat.jpg", "x").start();
-    let line = server.expect_log("there is no index.php and no index.html in ");
+    let line = server.expect_log("contains neither index.php nor index.html");
     assert!(
         line.contains(" WARN ") && !line.contains("hearth check"),
         "{line}"
@@ -346,7 +346,7 @@ fn a_folder_without_an_index_is_told() {
     let server = Server::app("www").file("www/index.html", "x").start();
     assert_eq!(ok(&server.get("/")), "x");
     assert!(
-        !server.log().text().contains("no index.html"),
+        !server.log().text().contains("nor index.html"),
         "{}",
         server.log().text()
     );

@@ -351,7 +351,7 @@ fn a_client_that_moves_a_byte_now_and_then_is_cut_off() {
                     "{dispatch}: at once"
                 );
                 server.expect_log(
-                    "it did not read its answer in time (http.send_timeout, http.min_rate)",
+                    "it did not read the response in time (http.send_timeout, http.min_rate)",
                 );
                 assert_eq!(ok(&server.get("/")), "0");
                 server.stop();

@@ -71,7 +71,7 @@ fn quote(bytes: &[u8], out: &mut String) {
     let _ = write!(out, "{:?}", String::from_utf8_lossy(bytes));
 }
 
-/// Returns a value as text, close to PHP syntax; `None` if the bytes are no value.
+/// Returns a value as text, close to PHP syntax; `None` if the bytes are not a value.
 pub fn describe(form: Form, int: i64, bytes: &[u8]) -> Option<String> {
     let mut out = String::new();
     match form {

@@ -67,7 +67,7 @@ fn decided(key: &str, settings: &Settings) -> Option<(String, String)> {
             (Mode::Resident, _) => said(&"resident", "the app is a script"),
         },
         "site.root" => match (&settings.site.root, settings.mode) {
-            (Some(root), _) => said(&root.display(), "it is there"),
+            (Some(root), _) => said(&root.display(), "the folder exists"),
             (None, Mode::Classic) => said(&"", "the document root is the app's folder"),
             (None, Mode::Resident) => said(&"", "no folder public beside the app"),
         },
@@ -84,7 +84,7 @@ fn decided(key: &str, settings: &Settings) -> Option<(String, String)> {
             Some(number) => said(&number, "classic mode"),
             None => said(
                 &CONCURRENT,
-                "for a handler; 1 for the kernel of a framework, which `hearth check` tells",
+                "for a handler; 1 for the kernel of a framework, as `hearth check` reports",
             ),
         },
         "workers.dispatch" => {
@@ -104,7 +104,7 @@ fn decided(key: &str, settings: &Settings) -> Option<(String, String)> {
             false => said(&false, "watch is off"),
         },
         "config" => match &settings.config_file {
-            Some(path) => said(&path.display(), "it is there"),
+            Some(path) => said(&path.display(), "the file exists"),
             None => said(&"", "no hearth.toml beside the app"),
         },
         _ => None,

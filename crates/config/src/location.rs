@@ -38,7 +38,7 @@ fn expression(text: &str) -> Result<Regex, String> {
         let why = e.to_string();
         let why = why.lines().last().unwrap_or_default();
         format!(
-            "\"{text}\" is no regular expression: {}",
+            "\"{text}\" is not a regular expression: {}",
             why.trim_start_matches("error: ")
         )
     })
@@ -57,7 +57,9 @@ pub(crate) fn rewrite(text: &str) -> Result<(String, String), String> {
     };
     let mut rest = words.split_whitespace().peekable();
     if rest.peek().is_none() {
-        return Err(format!("there is nothing that answers at {place}"));
+        return Err(format!(
+            "no word says what answers at {place}; write {place}=WORDS"
+        ));
     }
     while let Some(word) = rest.next() {
         match word.strip_prefix('=') {
@@ -77,7 +79,7 @@ pub(crate) fn rewrite(text: &str) -> Result<(String, String), String> {
 fn names_something(word: &str, groups: usize) -> Result<(), String> {
     if !word.starts_with(['/', '$']) && !word.starts_with("http") {
         return Err(format!(
-            "\"{word}\" is no path that begins with /, and no variable"
+            "\"{word}\" is neither a path that begins with / nor a variable"
         ));
     }
     for after in word.split('$').skip(1) {

@@ -99,7 +99,9 @@ impl Raw {
                     None => ("hearth.toml".into(), path.display()),
                 };
                 let advice = match e.kind() {
-                    std::io::ErrorKind::PermissionDenied => "; this user must be allowed to",
+                    std::io::ErrorKind::PermissionDenied => {
+                        "; this user needs permission to read it"
+                    }
                     _ => "",
                 };
                 raw.problem(place, format!("cannot read {what}: {e}{advice}"));

@@ -8,8 +8,8 @@ use crate::options::{Group, Kind, OPTIONS, Opt};
 pub fn reference() -> String {
     let mut page = String::from(
         "# Options\n\nEvery option has a dotted key. It is the same in `hearth.toml`, as a flag and in the environment; \
-         a flag wins over the environment, and that over the file. `hearth config` shows what holds and where it came \
-         from. This page is made from the program's own table (`hearth config --reference`).\n",
+         a flag overrides the environment, and the environment overrides the file. `hearth config` shows each value and its \
+source. This page is made from the program's own table (`hearth config --reference`).\n",
     );
     for group in Group::ALL {
         let _ = writeln!(page, "\n## {}", group.title());

@@ -169,7 +169,7 @@ impl Resolver<'_> {
     fn cache_size(&mut self) -> u64 {
         let enough = |text: &str| match value::bytes(text)? {
             bytes @ 1..LEAST_CACHE => Err(format!(
-                "{bytes} bytes are too few for a cache: 256K at least, or 0 for none"
+                "{bytes} bytes are too few for a cache; use 256K or more, or 0 for no cache"
             )),
             bytes => Ok(bytes),
         };
@@ -235,7 +235,7 @@ impl Resolver<'_> {
                 let again =
                     found.contains(&listen) && !matches!(&listen, Listen::Tcp(a) if a.port() == 0);
                 if again {
-                    Err(format!("{listen} is there twice"))
+                    Err(format!("{listen} is given twice"))
                 } else {
                     Ok(listen)
                 }
@@ -298,7 +298,7 @@ impl Resolver<'_> {
             self.problems.push(Problem {
                 place: first.source.to_string(),
                 what: format!(
-                    "{key} has {} patterns; {} are possible",
+                    "{key} has {} patterns; at most {} are possible",
                     given.len(),
                     value::MOST_ROUTES
                 ),

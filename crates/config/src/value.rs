@@ -84,7 +84,7 @@ pub(crate) fn socket_path(text: &str, base: &Path) -> Result<PathBuf, String> {
     let path = base.join(text);
     match path.as_os_str().len() {
         length @ 108.. => Err(format!(
-            "{} has {length} bytes; the path of a Unix socket may have {MAX_SOCKET_PATH}",
+            "{} has {length} bytes; the path of a Unix socket may have at most {MAX_SOCKET_PATH}",
             path.display()
         )),
         _ => Ok(path),
@@ -169,7 +169,7 @@ pub(crate) fn header(text: &str) -> Result<(String, String), String> {
     match value.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         true => Ok((pattern.into(), value.into())),
         false => Err(format!(
-            "the value for {pattern} has characters that no header may have"
+            "the value for {pattern} contains characters that a header field must not contain"
         )),
     }
 }
@@ -339,9 +339,10 @@ pub(crate) fn redis(text: &str) -> Result<String, String> {
     match rest {
         _ if text.is_empty() => Ok(String::new()),
         Some(rest) if !rest.is_empty() => Ok(text.to_owned()),
-        _ => {
-            Err("this is no URL of a Redis: write redis://HOST, rediss://HOST or unix:/PATH".into())
-        }
+        _ => Err(
+            "this is not the URL of a Redis: write redis://HOST, rediss://HOST or unix:/PATH"
+                .into(),
+        ),
     }
 }
 

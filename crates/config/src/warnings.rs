@@ -27,7 +27,7 @@ fn idle(settings: &Settings) -> Vec<(&'static str, bool, &'static str)> {
         "this resident app answers every path itself; name the folder of its files with site.root";
     let is_unix = |listen: &Listen| matches!(listen, Listen::Unix(_));
     let has_no_unix = !settings.listen.iter().any(is_unix);
-    let unix = "no Unix socket is listened on; --listen unix:PATH names one";
+    let unix = "the server listens on no Unix socket; --listen unix:PATH adds one";
     vec![
         ("socket.mode", has_no_unix, unix),
         ("socket.owner", has_no_unix, unix),
@@ -49,7 +49,7 @@ fn idle(settings: &Settings) -> Vec<(&'static str, bool, &'static str)> {
         (
             "site.dynamic",
             !is_resident && settings.site.fallback.is_none(),
-            "index.php answers what is not there; it is for sites with a site.fallback",
+            "index.php answers paths that do not exist; the option is for sites with a site.fallback",
         ),
         ("site.cache_control", sends_no_files, site),
         ("site.precompressed", sends_no_files, site),

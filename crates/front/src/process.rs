@@ -227,7 +227,7 @@ impl Front {
         self.workers.measure(self.http.access.has_times());
         let files = Files::of_app(settings).unwrap_or_else(|error| {
             logging::warning!(
-                "cannot look at the folder of its files: {error}; the front sends none"
+                "cannot open the folder of the app's files: {error}; the front sends no files"
             );
             None
         });

@@ -53,7 +53,7 @@ async fn passed_on(
         return Err(malformed(front, error.text(), &head, client));
     }
     if head.method() == b"CONNECT" {
-        return Err(front.refuse(405, "This is no proxy.\n", &head, client));
+        return Err(front.refuse(405, "This server is not a proxy.\n", &head, client));
     }
     if !head.names_one_host() {
         let why = "An HTTP/1.1 request has one Host field, with a valid host.\n";

@@ -3,7 +3,8 @@
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 it ran and failed, 2 wrong usage or configuration.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 the command ran and failed, 2 wrong usage or configuration.";
 
 pub(crate) fn command() -> Command {
     Command::new("hearth")
@@ -64,8 +65,8 @@ fn serve() -> Command {
     Command::new("serve")
         .about("Serve an app, a script that runs once and returns a handler, or the folder of any PHP site")
         .after_help(
-            "SIGTERM or Ctrl-C: finish what is in flight and stop; a second one stops at once.\n\
-             SIGHUP: as `hearth reload`.\n\
+            "SIGTERM or Ctrl-C: finish the requests in flight and stop; a second one stops at once.\n\
+             SIGHUP: like `hearth reload`.\n\
              Each option is also a key in hearth.toml and a variable HEARTH_KEY; `hearth config` shows them.",
         )
         .arg(config::app_argument())
@@ -90,7 +91,7 @@ fn run() -> Command {
             Arg::new("app")
                 .long("app")
                 .value_name("APP")
-                .help("Before all others: use the cache of the server of that app"),
+                .help("Before all other options: use the cache of the server of that app"),
             option('d', "NAME[=VALUE]", "Set a php.ini setting"),
             option('c', "PATH", "Look for php.ini there"),
             flag('n', "Read no php.ini"),
@@ -117,21 +118,20 @@ fn bench() -> Command {
 
 fn check() -> Command {
     Command::new("check")
-        .about("Read the configuration, boot the app once, say what is wrong")
+        .about("Read the configuration, boot the app once, and report what is wrong")
         .arg(config::app_argument())
         .args(crate::check::leaks::arguments())
         .args(config::flags(None))
 }
 
 fn reload() -> Command {
-    client("reload").about(
-        "Boot the app anew beside the running one, then let it take over; no request is lost",
-    )
+    client("reload")
+        .about("Boot the app again beside the running one, then replace that; no request is lost")
 }
 
 fn stop() -> Command {
     client("stop")
-        .about("Stop a running server after what is in flight; returns when it has stopped")
+        .about("Stop a running server when its requests in flight have finished; return when it has stopped")
 }
 
 fn status() -> Command {
@@ -141,11 +141,11 @@ fn status() -> Command {
         .action(ArgAction::SetTrue);
     let pools = Arg::new("pools")
         .long("pools")
-        .help("Also who has which connection of the pools, and since when")
+        .help("Also show which task has which connection of the pools, and since when")
         .action(ArgAction::SetTrue);
     let watch = Arg::new("live")
         .long("watch")
-        .help("Again every second, with what happened since; Ctrl-C ends it")
+        .help("Repeat every second, with the rates since the last time; Ctrl-C ends it")
         .conflicts_with_all(["json", "pools"])
         .action(ArgAction::SetTrue);
     client("status")
@@ -164,10 +164,10 @@ pub(crate) fn client(name: &'static str) -> Command {
 fn config() -> Command {
     let reference = Arg::new("reference")
         .long("reference")
-        .help("The reference page, as Markdown")
+        .help("Print the reference page as Markdown")
         .action(ArgAction::SetTrue);
     Command::new("config")
-        .about("Show every option, its value and where that came from")
+        .about("Show every option, its value and the source of the value")
         .arg(config::app_argument())
         .args(config::flags(None))
         .arg(reference)

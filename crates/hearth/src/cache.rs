@@ -16,7 +16,7 @@ pub(crate) fn command() -> Command {
             .value_name("KEY")
             .required(true)
             .value_parser(value_parser!(OsString))
-            .help("As PHP code names it")
+            .help("Key of the value, as in PHP code")
     };
     let value = Arg::new("value").value_name("VALUE").required(true);
     let ttl = Arg::new("ttl")
@@ -24,18 +24,18 @@ pub(crate) fn command() -> Command {
         .value_name("SECONDS")
         .allow_negative_numbers(true)
         .value_parser(seconds)
-        .help("After which it expires; else it is kept for ever");
+        .help("Time after which the value expires; without it, the value is kept for ever");
     let json = Arg::new("as-json")
         .long("as-json")
         .action(ArgAction::SetTrue)
-        .help("VALUE is JSON: a number, an array, …; else it is a string");
+        .help("Read VALUE as JSON: a number, an array, …; otherwise it is a string");
     let count = Arg::new("count")
         .short('n')
         .long("count")
         .value_name("N")
         .value_parser(value_parser!(u32).range(1..=10_000))
         .default_value("20")
-        .help("How many");
+        .help("Number of values");
     Command::new("cache")
         .about("Show and change the cache of a running server (Hearth\\Cache)")
         .subcommand_required(true)
@@ -51,7 +51,7 @@ pub(crate) fn command() -> Command {
             )
             .args([namespace(), sessions()]),
             verb("top", "Show the largest values", vec![]).arg(count),
-            verb("stats", "Show the figures of the cache", vec![]),
+            verb("stats", "Show the statistics of the cache", vec![]),
         ])
 }
 
@@ -70,7 +70,7 @@ fn namespace() -> Arg {
         .value_name("NAME")
         .action(ArgAction::Append)
         .value_parser(OsStringValueParser::new().try_map(not_empty))
-        .help("In this namespace; given again, in one within it")
+        .help("Namespace of the keys; given again, one within it")
 }
 
 fn sessions() -> Arg {
@@ -133,7 +133,7 @@ fn value(given: &ArgMatches) -> Result<serde_json::Value, String> {
     }
     let begin: String = text.chars().take(80).collect();
     let dots = if begin.len() < text.len() { "…" } else { "" };
-    serde_json::from_str(&text).map_err(|error| format!("{begin:?}{dots} is no JSON: {error}"))
+    serde_json::from_str(&text).map_err(|error| format!("{begin:?}{dots} is not JSON: {error}"))
 }
 
 pub(crate) fn ask(given: &ArgMatches) -> ExitCode {

@@ -79,7 +79,7 @@ fn check_site(settings: &Settings, evidence: &Scan) -> ExitCode {
         Err(Failed { code, why }) => {
             let code = fail(
                 code,
-                format_args!("what fits this app does not work yet: {why}"),
+                format_args!("the recommended way to serve this app does not work yet: {why}"),
             );
             let _ = write!(io::stderr(), "{advice}");
             code

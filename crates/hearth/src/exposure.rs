@@ -80,7 +80,9 @@ impl Exposure {
             Effect::Rewrites(location, words) => self
                 .rewrite_once(settings, location, words)
                 .then(|| format!("rewrites paths in {shown}")),
-            Effect::Unknown(line) => Some(format!("has a rule that has no equal here: {line}")),
+            Effect::Unknown(line) => Some(format!(
+                "contains a rule that has no equivalent here: {line}"
+            )),
             Effect::Password => Some(format!(
                 "asks for a password in {shown}; deny that, or let the proxy ask"
             )),
@@ -120,7 +122,7 @@ impl Exposure {
         let location = expression::of_name(place, &names).map(|path| format!("~ {path}"));
         let Some(location) = location.filter(|location| config::is_location(location)) else {
             return Some(format!(
-                "denies files in {shown} by an expression that has no equal here: {names}"
+                "denies files in {shown} by an expression that has no equivalent here: {names}"
             ));
         };
         self.deny_once(settings, location)
@@ -182,14 +184,14 @@ impl Exposure {
             )
         });
         let ignored = self.ignored.iter().map(|(file, what)| {
-            format!("{file} is not read, as no .htaccess is; under Apache it {what}")
+            format!("{file} is not read, because Hearth reads no .htaccess; under Apache it {what}")
         });
         let readable = self.readable.iter().map(|(file, more)| match more {
             0 => format!("clients can read {file}"),
             more => format!("clients can read {file} and {more} more beside it"),
         });
         let index = self.without_index.iter().map(|folder| {
-            format!("there is no index.php and no index.html in {folder}: / is 403, and what names no file is 404")
+            format!("{folder} contains neither index.php nor index.html: / is answered 403, and a path without a file 404")
         });
         let mut lines: Vec<String> = root.chain(index).chain(readable).chain(ignored).collect();
         let more = lines.len().saturating_sub(MOST);
@@ -223,7 +225,7 @@ impl fmt::Display for Exposure {
         if let Some(folder) = &self.without_index {
             writeln!(
                 f,
-                "there is no index.php and no index.html in {folder}: / is 403, and what names no file is 404"
+                "{folder} contains neither index.php nor index.html: / is answered 403, and a path without a file 404"
             )?;
         }
         if !self.readable.is_empty() {
@@ -236,7 +238,7 @@ impl fmt::Display for Exposure {
             }
         }
         if !self.ignored.is_empty() {
-            writeln!(f, "not read, as no .htaccess is:")?;
+            writeln!(f, "not read, because Hearth reads no .htaccess:")?;
         }
         for (file, what) in &self.ignored {
             writeln!(f, "  - {file} {what}")?;

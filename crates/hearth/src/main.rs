@@ -1,6 +1,6 @@
 //! The program `hearth`: arguments become settings, settings become one call.
 //!
-//! Exit codes: 0 done, 1 it ran and failed, 2 wrong usage or configuration.
+//! Exit codes: 0 done, 1 the command ran and failed, 2 wrong usage or configuration.
 #![forbid(unsafe_code)]
 
 mod arguments;

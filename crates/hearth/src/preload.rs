@@ -61,7 +61,7 @@ fn php() -> Arg {
     Arg::new("php")
         .long("php")
         .value_name("VERSION")
-        .help("PHP to try with, such as 8.4; default: the release that recorded")
+        .help("PHP to test with, such as 8.4; default: the release that recorded")
 }
 
 fn no_replay(help: &'static str) -> Arg {
@@ -79,10 +79,10 @@ fn server_config() -> Arg {
 
 fn record() -> Command {
     Command::new("record")
-        .about("Prepare a folder for recordings, or show what is in it")
+        .about("Prepare a folder for recordings, or show its content")
         .after_help("Set auto_prepend_file to FOLDER/recorder.php in php.ini, the pool of php-fpm, Apache or `hearth serve --ini`; remove it when enough was recorded.")
-        .arg(path("folder", "FOLDER").required(true).help("Where the recorder is and writes"))
-        .arg(Arg::new("user").long("user").value_name("USER").help("Whose requests are recorded; as root, default www-data"))
+        .arg(path("folder", "FOLDER").required(true).help("Folder of the recorder and of what it writes"))
+        .arg(Arg::new("user").long("user").value_name("USER").help("User that the recorded PHP runs as; as root, default www-data"))
         .arg(
             Arg::new("every")
                 .long("every")
@@ -94,14 +94,14 @@ fn record() -> Command {
             Arg::new("queries")
                 .long("queries")
                 .action(ArgAction::SetTrue)
-                .help("Record paths with their query strings, to be asked for again; default: only paths that were asked for without one"),
+                .help("Record paths with their query strings, so that they can be requested again; default: only paths that were requested without one"),
         )
-        .arg(path("write", "FILE").long("write").help("Write what was recorded as one file, to take to another machine"))
+        .arg(path("write", "FILE").long("write").help("Write the recordings to one file, to take to another machine"))
 }
 
 fn build() -> Command {
     Command::new("build")
-        .about("Make preload.php from recordings, and try it")
+        .about("Make preload.php from recordings, and test it")
         .arg(path("recordings", "RECORDING").num_args(0..).help("Folders of `record`, or files of `record --write`, of any number of machines"))
         .arg(
             Arg::new("strategy")
@@ -109,7 +109,7 @@ fn build() -> Command {
                 .value_name("STRATEGY")
                 .value_parser(PossibleValuesParser::new(["none", "naive", "optimised", "traffic"]))
                 .default_value("traffic")
-                .help("traffic: what saves most; optimised: what one route loads; naive: all files below the root"),
+                .help("traffic: the files that save most; optimised: the files that one route loads; naive: all files below the root"),
         )
         .arg(
             Arg::new("coverage")
@@ -117,11 +117,11 @@ fn build() -> Command {
                 .value_name("SHARE")
                 .value_parser(value_parser!(f64))
                 .default_value("0.99")
-                .help("Traffic: share of the time of loading that is to be saved"),
+                .help("With traffic: share of the loading time to save"),
         )
-        .arg(Arg::new("memory").long("memory").value_name("BYTES").help("Traffic: most memory of opcache that the files may take, such as 32M"))
-        .arg(Arg::new("route").long("route").value_name("ROUTE").help("Optimised: this one, such as \"GET /\"; default: the most frequent"))
-        .arg(path("root", "FOLDER").long("root").help("The project; default: the one that was recorded last"))
+        .arg(Arg::new("memory").long("memory").value_name("BYTES").help("With traffic: largest part of opcache's memory for the files, such as 32M"))
+        .arg(Arg::new("route").long("route").value_name("ROUTE").help("With optimised: the route, such as \"GET /\"; default: the most frequent"))
+        .arg(path("root", "FOLDER").long("root").help("Folder of the project; default: the one that was recorded last"))
         .arg(
             Arg::new("exclude")
                 .long("exclude")
@@ -129,8 +129,8 @@ fn build() -> Command {
                 .action(ArgAction::Append)
                 .help("Leave out a file, a folder of the project, or a class, with all that needs it; may be given again"),
         )
-        .arg(path("output", "FILE").short('o').long("output").default_value("preload.php").help("What opcache.preload names; FILE with .json in place of .php is written too"))
-        .arg(no_replay("Only start PHP with it: ask for no path"))
+        .arg(path("output", "FILE").short('o').long("output").default_value("preload.php").help("Script for opcache.preload; FILE with .json in place of .php is written too"))
+        .arg(no_replay("Only start PHP with the list: send no requests"))
         .arg(server_config())
         .arg(php())
 }
@@ -138,12 +138,12 @@ fn build() -> Command {
 fn list_file() -> Arg {
     path("file", "FILE")
         .default_value("preload.php")
-        .help("What `build` made")
+        .help("List that `build` made")
 }
 
 fn check() -> Command {
     Command::new("check")
-        .about("Start PHP with a list, ask for the recorded paths with and without it, and measure whether it pays")
+        .about("Start PHP with a list, request the recorded paths with and without it, and measure whether it pays")
         .after_help("Exit codes: 0 the list works and pays, 1 it breaks something or does not pay, 2 wrong usage.")
         .arg(list_file())
         .arg(
@@ -152,17 +152,17 @@ fn check() -> Command {
                 .value_name("SECONDS")
                 .value_parser(value_parser!(f64))
                 .default_value("10")
-                .help("How long to measure"),
+                .help("Duration of the measurement"),
         )
-        .arg(no_replay("Only start PHP with it: ask for no path, measure nothing"))
-        .arg(path("install", "FILE").long("install").help("Copy the list there if it works and pays"))
+        .arg(no_replay("Only start PHP with the list: send no requests, measure nothing"))
+        .arg(path("install", "FILE").long("install").help("Copy the list to FILE if it works and pays"))
         .arg(server_config())
         .arg(php())
 }
 
 fn explain() -> Command {
     Command::new("explain")
-        .about("Say why a class or file is in a list, or is not")
+        .about("Show why a class or file is in a list, or is not")
         .arg(
             Arg::new("name")
                 .value_name("CLASS")

@@ -69,10 +69,10 @@ impl NotAdmitted {
     pub fn why(self) -> &'static str {
         match self {
             NotAdmitted::Full => {
-                "there are as many connections as there may be (http.max_connections, http.max_connections_per_worker)"
+                "the limit of connections is reached (http.max_connections, http.max_connections_per_worker)"
             }
             NotAdmitted::FullOfAddress => {
-                "its address has as many connections as it may have (http.max_connections_per_address)"
+                "the limit of connections from its address is reached (http.max_connections_per_address)"
             }
         }
     }

@@ -64,9 +64,11 @@ impl BodyError {
             BodyError::Closed => {
                 "The request body is incomplete: the client closed the connection.\n"
             }
-            BodyError::Malformed => "The request body is malformed: it has a chunk that is none.\n",
+            BodyError::Malformed => {
+                "The request body is malformed: it contains an invalid chunk.\n"
+            }
             BodyError::TimedOut => {
-                "The request body did not come in time (http.body_timeout, http.min_rate).\n"
+                "The request body did not arrive in time (http.body_timeout, http.min_rate).\n"
             }
             BodyError::TooLarge => "The request body is too large (http.max_body).\n",
             BodyError::OverPostLimit => {

@@ -92,9 +92,9 @@ impl ConnectionState {
     /// Ends the connection: gently between requests or during a response, at once in the middle of a head.
     pub fn end(&self) {
         self.close.set(match self.phase.get() {
-            Phase::Header => {
-                Close::GivenUp("its request's head did not come in time (http.header_timeout)")
-            }
+            Phase::Header => Close::GivenUp(
+                "the head of its request did not arrive in time (http.header_timeout)",
+            ),
             Phase::Leaving => Close::Now,
             Phase::New | Phase::Idle | Phase::Busy | Phase::Sending => Close::Gently,
         });
@@ -106,7 +106,7 @@ impl ConnectionState {
     pub(crate) fn look_at_pace(&self, body: &MinPace, send: &MinPace, now: u64) {
         if self.writes.is_below(send, now) {
             self.close.set(Close::GivenUp(
-                "it did not read its answer in time (http.send_timeout, http.min_rate)",
+                "it did not read the response in time (http.send_timeout, http.min_rate)",
             ));
             self.wake();
         } else if self.reads.is_below(body, now) {

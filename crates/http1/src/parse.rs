@@ -85,7 +85,7 @@ impl fmt::Display for ParseError {
             414 => "The request target is too long.",
             431 => "The request head is too large.",
             413 => "The request body is too large (http.max_body).",
-            501 => "The transfer coding of the request is not supported: there is chunked.",
+            501 => "The transfer coding of the request is not supported; chunked is.",
             505 => "This server speaks HTTP/1.1.",
             _ => "The request is malformed.",
         })

@@ -87,7 +87,7 @@ fn why(error: ParseError, options: &Options, request: &[u8]) -> Cow<'static, str
     let limits = &options.limits;
     match error {
         ParseError::NoRequest if request.starts_with(TLS) => {
-            "it is TLS: Hearth speaks plain HTTP, TLS is for a proxy in front".into()
+            "it is TLS, but Hearth speaks plain HTTP; let a proxy in front terminate TLS".into()
         }
         ParseError::NoRequest if is_proxied => {
             "not an HTTP request; it looks like the PROXY protocol, which is read from trusted proxies only: add the load \

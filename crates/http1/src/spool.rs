@@ -62,7 +62,7 @@ impl Spool {
         if used > LIMIT.load(Ordering::Relaxed) {
             return Err(io::Error::new(
                 io::ErrorKind::StorageFull,
-                "temporary files have the size that they may have (http.max_spool)",
+                "the limit of temporary files is reached (http.max_spool)",
             ));
         }
         self.file.write_all(bytes)

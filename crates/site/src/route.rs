@@ -54,13 +54,13 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Refusal::Denied => "site.deny has its path",
+            Refusal::Denied => "site.deny contains its path",
             Refusal::Rule => "a rule of site.rewrite refuses its path",
             Refusal::Hidden => "names that begin with a dot are not public",
-            Refusal::Listing => "directories are not listed, and there is no index.php and no index.html in this one",
+            Refusal::Listing => "directories are not listed, and this one contains neither index.php nor index.html",
             Refusal::Source => "PHP code that does not run is not sent",
             Refusal::Unreadable => {
-                "the server's user may not read it, or it is no plain file, or a link leads out of the directories of site.follow"
+                "the server's user may not read it, or it is not a regular file, or a link leads out of the directories of site.follow"
             }
         })
     }

@@ -57,7 +57,7 @@ pub(crate) fn ended(program: &Program, status: i32) -> BootFailure {
         127 => {
             "; its message is above: is the PHP library it needs installed (libphp8.2-embed, libphp8.4-embed)?"
         }
-        _ => "; what it said is above",
+        _ => "; its output is above",
     };
     BootFailure::Failed(format!(
         "{} {} before the app was up{hint}",

@@ -82,7 +82,7 @@ fn told(refused: Refused) -> String {
         Refused::Stuck => "another process has held the cache's lock for 5 s".into(),
         Refused::Key => "a key has 1 to 1024 bytes".into(),
         Refused::NotHeld => "another request has the session".into(),
-        Refused::NotInt | Refused::Overflow => "the value is no int".into(),
+        Refused::NotInt | Refused::Overflow => "the value is not an int".into(),
         Refused::Away => "redis is away (cache.redis)".into(),
         Refused::Denied => "redis refused the operation (cache.redis); the log says why".into(),
     }
@@ -126,7 +126,7 @@ fn get(cache: Tiered<'_>, key: &CacheKey) -> Result<String, String> {
     let mut bytes = Vec::new();
     let found = cache.read(&key.bytes()?, &mut bytes).map_err(told)?;
     let found = found.ok_or_else(|| none(key))?;
-    cache::describe(found.form, found.int, &bytes).ok_or_else(|| "the bytes are no value".into())
+    cache::describe(found.form, found.int, &bytes).ok_or_else(|| "the bytes are not a value".into())
 }
 
 fn set(
@@ -142,7 +142,7 @@ fn set(
     encode(value, &mut bytes)?;
     let ttl = match ttl {
         Some(seconds) if seconds <= 0.0 || seconds.is_nan() => {
-            return Err("--ttl is a number of seconds greater than 0".into());
+            return Err("--ttl must be a number of seconds greater than 0".into());
         }
         Some(seconds) => (seconds * 1e6) as u64,
         None => 0,

@@ -13,9 +13,9 @@ use crate::port_owner::PortOwner;
 pub enum Error {
     #[error("there is no app at {}; name the script that returns the handler, or the folder of a site", .0.display())]
     NoApp(PathBuf),
-    #[error("cannot read {}: {source}{}", .path.display(), if source.kind() == io::ErrorKind::PermissionDenied { "; this user must be allowed to" } else { "" })]
+    #[error("cannot read {}: {source}{}", .path.display(), if source.kind() == io::ErrorKind::PermissionDenied { "; this user needs permission to read it" } else { "" })]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("{} is no PHP script: there is no <?php in it", .0.display())]
+    #[error("{} is not a PHP script: it does not contain <?php", .0.display())]
     NoScript(PathBuf),
     #[error(
         "PHP would run as root: name another user by User= in the unit, or allow it with --allow-root"
@@ -36,7 +36,7 @@ pub enum Error {
     },
     #[error("cannot listen on unix:{}: another process answers there; stop it or choose another path", .0.display())]
     SocketTaken(PathBuf),
-    #[error("cannot listen on unix:{}: there is a file that is no socket; remove it or choose another path", .0.display())]
+    #[error("cannot listen on unix:{}: the file there is not a socket; remove it or choose another path", .0.display())]
     NotASocket(PathBuf),
     #[error("a server for this app is running already (it answers on {}); stop it with `hearth stop`, or give this one another control socket with --control", .0.display())]
     Running(PathBuf),
@@ -89,7 +89,7 @@ fn hint(address: &str, error: &io::Error) -> &'static str {
             "; only root may give it to another user (socket.owner) or to a group that is not its own (socket.group)"
         }
         io::ErrorKind::PermissionDenied if address.starts_with("unix:") => {
-            "; this user must be allowed to write in its directory"
+            "; this user needs write permission in its directory"
         }
         io::ErrorKind::NotFound if address.starts_with("unix:") => "; its directory must exist",
         io::ErrorKind::PermissionDenied => {

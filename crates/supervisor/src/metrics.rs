@@ -53,7 +53,7 @@ fn whole(page: &mut Page, status: &Status) {
     page.one(
         "hearth_up_seconds",
         "gauge",
-        "Since the server started.",
+        "Time since the server started.",
         status.uptime_seconds,
     );
     page.one(
@@ -81,7 +81,7 @@ fn whole(page: &mut Page, status: &Status) {
         help,
         status.restarts,
     );
-    let help = "Workers replaced because they had served enough.";
+    let help = "Workers replaced because of workers.max_requests or workers.max_memory.";
     page.one(
         "hearth_workers_recycled_total",
         "counter",
@@ -97,7 +97,7 @@ fn whole(page: &mut Page, status: &Status) {
     page.one(
         "hearth_tasks",
         "gauge",
-        "Tasks running beside the requests' own.",
+        "Running tasks other than those of the requests themselves.",
         tasks,
     );
 }
@@ -116,7 +116,7 @@ fn preload(page: &mut Page, status: &Status) {
     page.one(
         "hearth_preload_left_out",
         "gauge",
-        "Files of the preload list that are not, because they have changed or break something.",
+        "Files of the preload list that are not preloaded, because they have changed or break something.",
         left_out,
     );
 }
@@ -125,15 +125,16 @@ fn preload(page: &mut Page, status: &Status) {
 fn the_number(page: &mut Page, elastic: &ElasticStatus) {
     let help = "The least number of workers.";
     page.one("hearth_workers_min", "gauge", help, elastic.min);
-    let help = "The greatest number of workers; memory may be the limit before.";
+    let help = "The greatest number of workers; memory may limit it further.";
     let max = elastic.max.unwrap_or(MOST_WORKERS);
     page.one("hearth_workers_max", "gauge", help, max);
     let help = "Workers forked because requests waited.";
     page.one("hearth_workers_added_total", "counter", help, elastic.added);
-    let help = "Workers that left because they had nothing to do.";
+    let help = "Workers that left because they were idle.";
     let name = "hearth_workers_retired_total";
     page.one(name, "counter", help, elastic.retired);
-    let help = "What a worker costs, its share of shared memory included; 0: not measured yet.";
+    let help =
+        "Memory that a worker takes, its share of shared memory included; 0: not measured yet.";
     let cost = elastic.worker_bytes.unwrap_or(0);
     page.one("hearth_worker_cost_bytes", "gauge", help, cost);
 }
@@ -166,7 +167,7 @@ fn the_front(page: &mut Page, front: &FrontStatus) {
         help,
         front.resident_bytes,
     );
-    let help = "Fronts that died and were replaced.";
+    let help = "Fronts that ended unexpectedly and were replaced.";
     page.one(
         "hearth_front_restarts_total",
         "counter",
@@ -187,12 +188,15 @@ const COUNTERS: &[(Counter, &str)] = &[
     (Counter::Requests, "Requests begun."),
     (
         Counter::Aborted,
-        "Requests that ended without a response because the client had gone.",
+        "Requests that ended without a response because the client had disconnected.",
     ),
     (Counter::ConnectionsOpened, "Connections accepted."),
     (Counter::BytesIn, "Body bytes received."),
     (Counter::BytesOut, "Body bytes sent."),
-    (Counter::Tasks, "Tasks started beside the requests' own."),
+    (
+        Counter::Tasks,
+        "Tasks started other than those of the requests themselves.",
+    ),
     (Counter::Timeouts, "Requests that ran into the time limit."),
     (Counter::Exceptions, "Uncaught exceptions."),
     (Counter::Fatal, "Fatal PHP errors."),
@@ -207,7 +211,7 @@ const COUNTERS: &[(Counter, &str)] = &[
     ),
     (
         Counter::Unavailable,
-        "Requests answered 503: too many waited, or for too long.",
+        "Requests answered 503: the queue was full, or they had waited too long.",
     ),
     (
         Counter::QueueTimeouts,

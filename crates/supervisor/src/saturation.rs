@@ -138,7 +138,7 @@ impl Capacity {
             ),
             Finding::Full(requests) => (
                 format!(
-                    "requests are answered 503: {} busy, and as many wait as may (workers.queue = {})",
+                    "requests are answered 503: {} busy, and the queue is full (workers.queue = {})",
                     self.busy(),
                     self.queue
                 ),
@@ -146,7 +146,7 @@ impl Capacity {
             ),
             Finding::Expired(requests) => (
                 format!(
-                    "requests are answered 503: {} busy, and they have waited for as long as they may (workers.queue_timeout = {})",
+                    "requests are answered 503: {} busy, and they have waited too long (workers.queue_timeout = {})",
                     self.busy(),
                     self.queue_timeout.as_secs_f64()
                 ),
@@ -172,7 +172,7 @@ impl Capacity {
 
     fn advice(&self) -> String {
         if self.idle.is_some_and(|idle| idle < IDLE) {
-            return "the processors are busy too, so more workers would not help: more or faster processors, or requests that compute less".into();
+            return "the processors are busy too, so more workers would not help; more or faster processors would, or requests that compute less".into();
         }
         match (self.most, self.concurrency) {
             (Some(Some(most)), _) => format!("raise workers.max (now {most})"),
@@ -305,7 +305,7 @@ mod tests {
         };
         assert_eq!(
             elastic.describe(Finding::Full(3)),
-            "requests are answered 503: the only worker is busy, and as many wait as may (workers.queue = 1024); raise workers.max (now 1) requests=3"
+            "requests are answered 503: the only worker is busy, and the queue is full (workers.queue = 1024); raise workers.max (now 1) requests=3"
         );
         let busy = Capacity {
             concurrency: 256,

@@ -73,7 +73,7 @@ pub(crate) struct Server {
     last_worker: WorkerId,
     /// The number of restarts of each slot.
     restarts: Vec<u64>,
-    /// Workers replaced because they had served enough.
+    /// Workers replaced because of workers.max_requests or workers.max_memory.
     recycled: u64,
     ended_processes: EndedProcesses,
     shared: Shared,

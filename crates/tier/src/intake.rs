@@ -22,7 +22,11 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub(crate) async fn serve(tier: &Arc<Tier>, intake: OwnedFd) {
     let intake = match UnixDatagram::from_std(intake.into()) {
         Ok(intake) => intake,
-        Err(error) => return logging::error!("nothing can ask for redis error={error}"),
+        Err(error) => {
+            return logging::error!(
+                "cannot receive the questions of processes for redis error={error}"
+            );
+        }
     };
     loop {
         let receive = || cache_link::receive(intake.as_fd());

@@ -43,7 +43,7 @@ impl Options {
         let client = match self.files().certificates()? {
             None => Client::open(info),
             Some(_) if !is_tls => {
-                return Err("cacert, cert and key are of a rediss:// URL, and this is none".into());
+                return Err("cacert, cert and key need a rediss:// URL".into());
             }
             Some(certificates) => Client::build_with_tls(info, certificates),
         };
@@ -57,22 +57,20 @@ impl Options {
     pub fn connection(&self) -> Result<ConnectionInfo, String> {
         let info = self.url.as_str().into_connection_info();
         let info = info.map_err(|error| match self.relative_socket() {
-            Some(path) => format!(
-                "a Unix socket has an absolute path, as in unix:/run/redis.sock, and {path:?} is none"
-            ),
-            None => format!("this is no URL of a Redis, as redis://HOST:6379/0 is: {error}"),
+            Some(path) => format!("{path:?} is not an absolute path, as in unix:/run/redis.sock"),
+            None => format!("this is not the URL of a Redis, such as redis://HOST:6379/0: {error}"),
         })?;
         if let ConnectionAddr::TcpTls { insecure: true, .. } = info.addr() {
             return Err("#insecure is not supported: name the authority, ?cacert=FILE".into());
         }
         if let Some(name) = self.unknown_parameter() {
             return Err(format!(
-                "its URL has a parameter {name:?}, and there is none: TLS has cacert, cert and key, a Unix socket db, user and pass"
+                "its URL has the unknown parameter {name:?}: TLS has cacert, cert and key, a Unix socket db, user and pass"
             ));
         }
         let settings = info.redis_settings().clone();
         if settings.db() < 0 {
-            return Err(format!("there is no database {}", settings.db()));
+            return Err(format!("{} is not the number of a database", settings.db()));
         }
         let settings = settings
             .set_protocol(ProtocolVersion::RESP3)
@@ -163,7 +161,7 @@ const HINTS: [(&str, &str, &str); 8] = [
     (
         "CertificateRequired",
         "",
-        "it wants a certificate of this server: ?cert=FILE&key=FILE",
+        "it requires a client certificate: ?cert=FILE&key=FILE",
     ),
     (
         "InvalidContentType",
@@ -206,7 +204,7 @@ fn read(name: &str, path: &Path) -> Result<Vec<u8>, String> {
     let is_pem = bytes.windows(10).any(|part| part == b"-----BEGIN");
     match is_pem {
         true => Ok(bytes),
-        false => Err(format!("{name} {} is no PEM file", path.display())),
+        false => Err(format!("{name} {} is not a PEM file", path.display())),
     }
 }
 
@@ -239,23 +237,29 @@ mod tests {
     #[test]
     fn what_is_no_address_is_told_without_the_password() {
         for (url, told) in [
-            ("redis://:secret@", "no URL of a Redis"),
+            ("redis://:secret@", "not the URL of a Redis"),
             ("redis://:secret@host/x", "database number"),
-            ("redis://host/-1", "no database -1"),
-            ("unix:run/redis.sock", "\"run/redis.sock\" is none"),
+            ("redis://host/-1", "-1 is not the number of a database"),
+            (
+                "unix:run/redis.sock",
+                "\"run/redis.sock\" is not an absolute path",
+            ),
             (
                 "unix://run/redis.sock?pass=secret",
-                "\"run/redis.sock\" is none",
+                "\"run/redis.sock\" is not an absolute path",
             ),
             (
                 "redis+unix://u:secret@run/x",
-                "as in unix:/run/redis.sock, and \"run/x\"",
+                "\"run/x\" is not an absolute path, as in unix:/run/redis.sock",
             ),
-            ("unix:", "and \"\" is none"),
+            ("unix:", "\"\" is not an absolute path"),
             ("unix:/x?db=one&pass=secret", "database number"),
             ("rediss://host/#insecure", "?cacert=FILE"),
-            ("redis+sentinel://host", "no URL of a Redis"),
-            ("rediss://u:secret@host?cafile=/x", "a parameter \"cafile\""),
+            ("redis+sentinel://host", "not the URL of a Redis"),
+            (
+                "rediss://u:secret@host?cafile=/x",
+                "the unknown parameter \"cafile\"",
+            ),
         ] {
             let error = options(url).client().expect_err(url);
             assert!(error.contains(told) && !error.contains("secret"), "{error}");
@@ -269,7 +273,7 @@ mod tests {
                 "rediss://host?cacert=/none.pem",
                 "cannot read cacert /none.pem",
             ),
-            ("rediss://host?cacert=/etc/hostname", "is no PEM file"),
+            ("rediss://host?cacert=/etc/hostname", "is not a PEM file"),
             ("rediss://host?key=/none.pem", "needs its cert"),
             ("rediss://host?cert=/none.pem", "needs its key"),
             (

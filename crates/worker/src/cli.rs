@@ -15,7 +15,7 @@ Usage: hearth run [options] SCRIPT [ARG…]
        hearth run [options] -r CODE [--] [ARG…]
        hearth run [options] < SCRIPT
 
-  --app APP        before all others: use the cache of the server of that app
+  --app APP        before all other options: use the cache of the server of that app
   -d NAME[=VALUE]  set a php.ini setting; the value is an expression of php.ini
   -c PATH          look for php.ini there
   -n               read no php.ini

@@ -296,7 +296,7 @@ impl FrontLink {
     fn keep(&self, (number, files): relay::Received) {
         let files = files.unwrap_or_else(|error| {
             logging::error!(
-                "cannot take a request's files from the front: {error}; it is given back"
+                "cannot take a request's files from the front: {error}; the request is given back"
             );
             Vec::new()
         });

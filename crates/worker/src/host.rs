@@ -153,7 +153,7 @@ impl ProcessHost {
     fn give_up(&self, request: &Request) {
         let millis = self.grace_ms().saturating_mul(Request::TOLD_IN_VAIN.into());
         let message = format!(
-            "a request goes on {millis} ms after it was told to stop (request.grace): its worker is replaced, and does not wait for it"
+            "a request still runs {millis} ms after it was told to stop (request.grace): its worker is replaced without waiting for it"
         );
         logging::write(Severity::Warn, request.id(), &message);
         php::Host::leave(self, "a request that does not end", false);

@@ -26,7 +26,7 @@ use build_id::BUILD_ID;
 
 const USAGE: &str = "\
 hearth-php is started by hearth: use `hearth serve` or `hearth run`.
-It also understands what the php command does: `hearth-php [php options] SCRIPT [ARG…]`.";
+It also takes the options of the php command: `hearth-php [php options] SCRIPT [ARG…]`.";
 
 /// What the hooks ask in a forked copy of this process.
 static FORKING: hook::Forking = hook::Forking {

@@ -150,7 +150,7 @@ fn judge(deadline: u64, interrupted: Option<u64>, grace: u64) -> Option<u64> {
 
 fn end_process(grace: u64) {
     logging::error!(
-        "a request computes on {grace} ms after it was told to stop (request.grace): ending this worker with everything in it"
+        "a request still computes {grace} ms after it was told to stop (request.grace): ending this worker with all its requests"
     );
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
 }

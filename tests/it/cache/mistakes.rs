@@ -56,11 +56,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "$cache->set('k', 'x') && $cache->increment('k')",
-        "is no int",
+        "is not an int",
     ),
     (
         "$cache->set('i', PHP_INT_MAX) && $cache->increment('i')",
-        "is no int: the number is left",
+        "is not an int: the number is left",
     ),
     ("$cache->lock('l', 0)", "greater than 0"),
     ("$cache->lock('l', NAN)", "greater than 0"),

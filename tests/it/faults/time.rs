@@ -323,7 +323,7 @@ fn never_ends(dispatch: &str, path: &str, status: u16) {
     let old = Path::new("/proc").join(&pid);
     let mut client = server.connect();
     client.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
-    server.expect_log("a request goes on 3000 ms after it was told to stop");
+    server.expect_log("a request still runs 3000 ms after it was told to stop");
     server.expect_log("worker is replaced: a request that does not end");
     eventually("the worker has left", || !old.exists());
     assert_eq!(client.response().status, status, "{dispatch} {path}");

@@ -55,7 +55,7 @@ fn check_recommends_a_mode_and_says_why() {
             app("frankenphp/worker.php"),
             "the loop takes its requests one after the other",
         ),
-        (app("laravel"), "artisan and bootstrap/app.php are there"),
+        (app("laravel"), "artisan and bootstrap/app.php exist"),
         (
             app("frankenphp"),
             "worker.php has a loop on frankenphp_handle_request()",
@@ -66,7 +66,7 @@ fn check_recommends_a_mode_and_says_why() {
             content
                 && text.starts_with("ok: ")
                 && text.contains("recommended: resident, one request at a time\n    hearth serve ")
-                && text.contains("requests no faster")
+                && text.contains("neither requests nor boots")
                 && text.contains(reason),
             "{}: {text}",
             path.display()
@@ -141,7 +141,7 @@ fn what_a_script_prints_is_not_repeated() {
     let dump = write("dump.sql", "INSERT INTO x VALUES (1);\n".repeat(100_000));
     let (content, text) = check(&dump);
     assert!(
-        !content && text.contains("dump.sql is no PHP script: there is no <?php in it"),
+        !content && text.contains("dump.sql is not a PHP script: it does not contain <?php"),
         "{text}"
     );
 }

@@ -49,7 +49,7 @@ fn workers_come_when_requests_wait_and_leave_when_they_have_nothing_to_do() {
     // Beyond the greatest number they wait.
     clients.push(asking(&server, "/"));
     eventually("one waits", || metric(&server, "hearth_queue_length") == 1);
-    server.expect_log("there can be no more workers: workers.max = 6");
+    server.expect_log("no worker can be added: workers.max = 6");
     let words = hearth(&server, &["status", "app.php"]);
     let words = String::from_utf8_lossy(&words.stdout).into_owned();
     assert!(
@@ -142,7 +142,7 @@ fn many_requests_at_once_have_their_workers_within_moments() {
     assert!(waited < 32 * 300_000, "{waited} us in all");
     let log = server.log().lines().join("\n");
     assert!(
-        !log.contains("there can be no more"),
+        !log.contains("no worker can be added"),
         "32 are enough: {log}"
     );
     eventually("one is left", || server.workers().len() == 1);

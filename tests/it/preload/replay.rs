@@ -96,6 +96,6 @@ fn what_changes_an_answer_is_found_and_left_out() {
             .join("src/C3.php")
             .display()
             .to_string()],
-        "changes what a request gets: GET /: another body, 14 bytes instead of 13"
+        "changes the response of a request: GET /: another body, 14 bytes instead of 13"
     );
 }

@@ -331,7 +331,7 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
         2,
     );
     assert!(
-        no_memory.contains("--memory much: a number of bytes such as 32M"),
+        no_memory.contains("--memory much is not a number of bytes, such as 32M"),
         "{no_memory}"
     );
     let no_list = refused(root.path(), &["check"], 2);

@@ -216,6 +216,6 @@ fn is_told_while_it_runs(classic: bool) {
         assert!(line.contains(part), "no {part} in {line}");
     }
     assert!(!line.contains("secret"), "{line}");
-    server.expect_log("a request computes on");
+    server.expect_log("a request still computes");
     server.stop();
 }

@@ -54,7 +54,7 @@ fn a_full_queue_is_a_warning() {
             assert_eq!(server.get("/").status, 503);
         }
         let line = server.expect_log("requests are answered 503");
-        let expected = "the only worker is busy, and as many wait as may (workers.queue = 0); raise workers.count, or set workers.max requests=";
+        let expected = "the only worker is busy, and the queue is full (workers.queue = 0); raise workers.count, or set workers.max requests=";
         assert!(line.contains(expected), "{line}");
         let_go(&server);
         ok(&busy.response());

@@ -198,7 +198,7 @@ fn what_cannot_be_done_is_told() {
         ),
         (
             "session_start(); $_SESSION['x'] = str_repeat('x', 1 << 20); session_write_close()",
-            "half of cache.size: raise it, or keep less",
+            "half of cache.size: raise it, or store less",
         ),
         (
             "(new Hearth\\Session())->read('not an id')",
@@ -217,7 +217,7 @@ fn what_cannot_be_done_is_told() {
         .args(["--workers", "1", "--cache-size", "0"])
         .start();
     let text = run(&none, &message("session_start()"));
-    assert!(text.contains("there is none: cache.size is 0"), "{text}");
+    assert!(text.contains("there is no cache: cache.size is 0"), "{text}");
     none.stop();
 }
 

@@ -73,9 +73,9 @@ fn what_a_site_shows_is_told_and_the_proposal_closes_it() {
     let server = Server::app(root.path()).start();
     server.expect_log("clients can read /data/my_wiki.sqlite");
     server.expect_log("clients can read /logs/errors.log");
-    server.expect_log("/data/.htaccess is not read, as no .htaccess is; under Apache it denies everything in /data");
+    server.expect_log("/data/.htaccess is not read, because Hearth reads no .htaccess; under Apache it denies everything in /data");
     server.expect_log(
-        "/.htaccess is not read, as no .htaccess is; under Apache it rewrites paths in /",
+        "/.htaccess is not read, because Hearth reads no .htaccess; under Apache it rewrites paths in /",
     );
     for secret in secrets {
         assert_eq!(server.get(secret).status, 200, "{secret}");

@@ -17,8 +17,8 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "60",
         group: Group::Limits,
-        short: "Longest a request may take; 0: no limit",
-        long: "A request over it gets a `Hearth\\TimeoutError` at its next wait, also inside a database read.",
+        short: "Longest duration of a request; 0: no limit",
+        long: "A request that exceeds it gets a `Hearth\\TimeoutError` at its next wait, also inside a database read.",
     },
     Opt {
         key: "request.grace",
@@ -29,8 +29,10 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "5",
         group: Group::Limits,
-        short: "After that, time to end before its worker is killed",
-        long: "For code that computes without waiting and so does not notice the time limit. Code that catches the error and waits again is told again each time this is over; after the fourth time its worker is replaced without it.",
+        short: "Time after request.timeout until the worker of the request is killed",
+        long: "For code that computes without waiting, and so does not notice the time limit. Code that catches the error \
+               and waits again gets it again after each such period; after the fourth, its worker is replaced without \
+               waiting for it.",
     },
     Opt {
         key: "request.ignore_client_abort",
@@ -39,11 +41,11 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Routes,
         default: "",
         group: Group::Limits,
-        short: "Run these GET requests also if their client left the queue",
-        long: "A request that waits for a worker is dropped when its client leaves, if its method is safe (GET, HEAD, OPTIONS); others, \
-               such as POST, are run all the same. Requests to these paths are run too: for callers that do not wait for an answer. \
-               Patterns as in `metrics.routes`; `/*` is all paths. What a running script does without its client is PHP's \
-               `ignore_user_abort`.",
+        short: "GET requests that run although the client left the queue",
+        long: "A request that waits for a worker is dropped when its client disconnects, if its method is safe (GET, \
+               HEAD, OPTIONS); requests with other methods, such as POST, are run. Requests to these paths are run with \
+               any method, for clients that do not wait for the answer. Patterns as in `metrics.routes`; `/*` is all \
+               paths. Whether a running script goes on without its client is decided by PHP's `ignore_user_abort`.",
     },
     Opt {
         key: "http.header_timeout",
@@ -54,9 +56,9 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "30",
         group: Group::Limits,
-        short: "Longest a client may take to send a request's header",
-        long: "Counted from the first byte, and for a new connection until that comes; keeps slow or dead clients from \
-               holding connections.",
+        short: "Longest time to receive the header of a request",
+        long: "Counted from the first byte of the request, and on a new connection from its start. Slow or dead clients \
+               cannot hold connections.",
     },
     Opt {
         key: "http.keepalive_timeout",
@@ -67,8 +69,8 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "75",
         group: Group::Limits,
-        short: "How long an idle connection is kept; 0: not at all",
-        long: "Longer than the proxy's own limit in front, if there is one, so that the proxy closes first.",
+        short: "How long an idle connection is kept open; 0: not at all",
+        long: "Set it longer than the keep-alive time of a proxy in front, so that the proxy closes first.",
     },
     Opt {
         key: "http.body_timeout",
@@ -79,9 +81,9 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "60",
         group: Group::Limits,
-        short: "Longest a client may send nothing of a body; 0: no limit",
-        long: "Counted anew with each piece that comes, and only while the server waits for it. The request is answered 408; a handler \
-               that reads the body gets an exception there.",
+        short: "Longest pause within a request body; 0: no limit",
+        long: "Counted anew after each piece that arrives, and only while the server waits for the body. The request is \
+               answered 408; a handler that reads the body gets an exception there.",
     },
     Opt {
         key: "http.send_timeout",
@@ -92,8 +94,8 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "60",
         group: Group::Limits,
-        short: "Longest a client may read nothing of a response; 0: no limit",
-        long: "Counted anew with each piece that it takes. Its connection is closed.",
+        short: "Longest pause of a client that reads a response; 0: no limit",
+        long: "Counted anew after each piece that the client reads. Then its connection is closed.",
     },
     Opt {
         key: "http.min_rate",
@@ -103,8 +105,9 @@ pub(super) const TABLE: &[Opt] = &[
         default: "500",
         group: Group::Limits,
         short: "Least bytes per second of a body or a response; 0: no limit",
-        long: "After the first 20 seconds that the server waits for a client within one body or response. A client that moves a byte \
-               now and then is cut off as one that moves none: a body is answered 408, a response ends.",
+        long: "Applied after the server has waited for the client for 20 seconds within one body or response. A client \
+               that sends or reads a byte now and then is treated as one that has stopped: a body is answered 408, a \
+               response ends.",
     },
     Opt {
         key: "http.max_body",
@@ -113,9 +116,9 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Bytes,
         default: "1G",
         group: Group::Limits,
-        short: "Largest request body, larger ones get 413; 0: no limit",
-        long: "Bodies that a resident app refuses (post_max_size, 8M unless set) are smaller and are answered 413 before a byte of \
-               them is kept; this is the bound where PHP has none, and of classic sites.",
+        short: "Largest request body; larger ones get 413; 0: no limit",
+        long: "A resident app refuses bodies above post_max_size (8M unless set) with 413 before a byte of them is \
+               stored. This option is the limit where PHP has none, and for classic sites.",
     },
     Opt {
         key: "http.max_header_size",
@@ -124,8 +127,8 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Bytes,
         default: "32K",
         group: Group::Limits,
-        short: "Largest header of a request, larger ones get 431; 0: no limit",
-        long: "The request line and all fields together.",
+        short: "Largest header of a request; larger ones get 431; 0: no limit",
+        long: "The size of the request line and all fields together.",
     },
     Opt {
         key: "http.max_headers",
@@ -134,8 +137,8 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Count { min: 0, max: 128 },
         default: "100",
         group: Group::Limits,
-        short: "Most fields of a request's header, more get 431; 0: 128",
-        long: "Fields of one name are counted one by one. No request may have more than 128.",
+        short: "Most fields in the header of a request; more get 431; 0: 128",
+        long: "Each line counts, also of fields with the same name. No request may have more than 128.",
     },
     Opt {
         key: "http.max_requests",
@@ -148,7 +151,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "10000",
         group: Group::Limits,
         short: "Requests after which a connection is closed; 0: never",
-        long: "The answer to the last one has `Connection: close`. New connections are spread over the workers anew.",
+        long: "The response to the last request has `Connection: close`. The client's next connection may go to another \
+               worker.",
     },
     Opt {
         key: "http.max_connections",
@@ -158,9 +162,9 @@ pub(super) const TABLE: &[Opt] = &[
         default: "16384",
         group: Group::Limits,
         short: "Most open connections; 0: as many as descriptors allow",
-        long: "In all workers together, or in the front. At the limit the connections that have been idle for longest are closed; if \
-               none is idle, a new one is answered 503. No process takes more than its descriptors allow, less those that PHP \
-               needs.",
+        long: "Counted over all workers, or in the front. At the limit, the connections that have been idle for longest \
+               are closed; if none is idle, a new one is answered 503. No process accepts more connections than its limit \
+               of descriptors allows, less those that PHP needs.",
     },
     Opt {
         key: "http.max_connections_per_worker",
@@ -170,8 +174,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "0",
         group: Group::Limits,
         short: "Most open connections of one worker; 0: as many as descriptors allow",
-        long: "With direct dispatch; behind the front workers have none. At the limit, as for http.max_connections, idle ones make \
-               room. Like worker_connections of nginx.",
+        long: "For direct dispatch; with balanced dispatch the front has the connections. At the limit, idle connections \
+               are closed, as for http.max_connections. The same as worker_connections of nginx.",
     },
     Opt {
         key: "http.max_connections_per_address",
@@ -181,8 +185,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "0",
         group: Group::Limits,
         short: "Most open connections from one address; 0: no limit",
-        long: "One more is answered 503. Counted over all workers; of IPv6 a network of 64 bits is one address. Connections of \
-               http.trusted_proxies are not counted: they stand for many clients.",
+        long: "A connection above the limit is answered 503. Counted over all workers; an IPv6 network of 64 bits counts \
+               as one address. Connections of http.trusted_proxies are not counted, because each stands for many clients.",
     },
     Opt {
         key: "http.max_spool",
@@ -191,9 +195,10 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Bytes,
         default: "4G",
         group: Group::Limits,
-        short: "Most bytes in temporary files, in one process; 0: no limit",
-        long: "Large bodies that are not complete yet, and answers that their clients have not read yet, lie in files without a name in \
-               $TMPDIR. A body for which there is no room is answered 507; an answer waits in its worker.",
+        short: "Most bytes in temporary files of one process; 0: no limit",
+        long: "Large bodies that are not complete yet, and responses that their clients have not read yet, are kept in \
+               files without a name in $TMPDIR. A body that does not fit is answered 507; a response that does not fit \
+               waits in its worker.",
     },
     Opt {
         key: "boot.timeout",
@@ -204,9 +209,9 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "60",
         group: Group::Limits,
-        short: "Longest the app may take to boot; 0: no limit",
-        long: "From the start of PHP to the last worker that accepts. A reload whose app takes longer is abandoned; the \
-               old one stays.",
+        short: "Longest duration of the app's boot; 0: no limit",
+        long: "From the start of PHP until the last worker accepts requests. A reload that takes longer is abandoned, and \
+               the running generation stays.",
     },
     Opt {
         key: "stop.timeout",
@@ -217,8 +222,8 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "30",
         group: Group::Limits,
-        short: "On stop, time for requests in flight to end",
-        long: "What still runs then is killed. A second SIGTERM or Ctrl-C does so at once.",
+        short: "On stop, time for requests in flight to finish",
+        long: "Requests that still run after it are killed. A second SIGTERM or Ctrl-C kills them at once.",
     },
     Opt {
         key: "reload.timeout",
@@ -229,8 +234,8 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "30",
         group: Group::Limits,
-        short: "On reload, time for the old workers' requests to end",
-        long: "The new workers serve already; what the old ones still run then is killed. Also the time that a worker \
-               has which leaves by itself, after a fatal error for example.",
+        short: "On reload, time for the old workers' requests to finish",
+        long: "The new workers already serve; requests that the old workers still run after this time are killed. A \
+               worker that leaves by itself, for example after a fatal error, has the same time.",
     },
 ];

@@ -10,9 +10,10 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Path,
         default: "",
         group: Group::Operation,
-        short: "A path that each worker must answer before it serves",
-        long: "Such as /health. Each new worker asks itself; a status from 200 to 399 is good. If the answer is another, a \
-               start or a reload fails with what was answered, and the generation that serves goes on.",
+        short: "Path that each worker must answer before it serves",
+        long: "A path such as /health. Each new worker requests it from itself; a status from 200 to 399 is good. With \
+               any other answer the start or the reload fails, the error contains the answer, and the generation that \
+               serves goes on.",
     },
     Opt {
         key: "watch",
@@ -22,9 +23,9 @@ pub(super) const TABLE: &[Opt] = &[
         default: "false",
         group: Group::Operation,
         short: "Reload when a PHP file of the app changes (development)",
-        long: "Watches *.php files below the folder of the app, or of the nearest composer.json or hearth.toml above \
-               it; folders named cache, storage, var or node_modules and hidden ones are left out. Also shows \
-               exceptions to the client.",
+        long: "Watches *.php files below the folder of the app, or of the nearest composer.json or hearth.toml above it, \
+               except in hidden folders and those named cache, storage, var or node_modules. Also shows exceptions to the \
+               client.",
     },
     Opt {
         key: "admin",
@@ -33,8 +34,8 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Address,
         default: "",
         group: Group::Operation,
-        short: "Serve /health, /ready, /metrics and /status here",
-        long: "Off unless set. It has no access control: keep it on an address that only your monitoring reaches.",
+        short: "Address to serve /health, /ready, /metrics and /status on",
+        long: "Off unless set. The address has no access control: choose one that only your monitoring reaches.",
     },
     Opt {
         key: "metrics.routes",
@@ -43,10 +44,10 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Routes,
         default: "",
         group: Group::Operation,
-        short: "Count the times of requests to these paths by themselves",
-        long: "`/metrics` has a histogram for each pattern, and one for all other requests. `{name}` stands for one part of a path, \
-               `*` at the end for all that follows: `/blog/{slug}`, `/api/*`. The first that fits counts. At most 31, so that no \
-               client can make more of them.",
+        short: "Path patterns whose request times are counted separately",
+        long: "`/metrics` has a histogram for each pattern, and one for all other requests. `{name}` stands for one \
+               segment of a path, `*` at the end for any rest: `/blog/{slug}`, `/api/*`. The first pattern that matches \
+               counts. At most 31 patterns; clients cannot add any.",
     },
     Opt {
         key: "control",
@@ -55,10 +56,11 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Path,
         default: "",
         group: Group::Operation,
-        short: "The control socket of reload, stop and status",
-        long: "Made from the path of the app below $XDG_RUNTIME_DIR/hearth, /run/hearth or /tmp/hearth-UID unless set. \
-               Mode 0600: only the same user may use it. The server makes it in no directory that another user can write in, and \
-               reload, stop and status ask no server of another user; root does where this names the socket.",
+        short: "Control socket of reload, stop and status",
+        long: "By default its path is computed from the path of the app, below $XDG_RUNTIME_DIR/hearth, /run/hearth or \
+               /tmp/hearth-UID. Mode 0600: only the same user may connect. The server creates it in no directory that \
+               another user can write to. reload, stop and status send no question to a server of another user, unless \
+               root names the socket with this option.",
     },
     Opt {
         key: "log.level",
@@ -67,7 +69,7 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Choice(&["debug", "info", "warn", "error"]),
         default: "info",
         group: Group::Operation,
-        short: "Least important lines to log: debug, info, warn or error",
+        short: "Lowest level of lines to log: debug, info, warn or error",
         long: "The log goes to standard error, one line per event.",
     },
     Opt {
@@ -78,8 +80,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "off",
         group: Group::Operation,
         short: "Log each request: a file, stderr, syslog, or off",
-        long: "A line for each request, static files and refused requests included. `syslog` is the socket /dev/log; another is named \
-               as `syslog:PATH`. After SIGUSR1 the file is opened again, for programs that rotate logs.",
+        long: "One line for each request, static files and refused requests included. `syslog` is the socket /dev/log; \
+               `syslog:PATH` is another socket. On SIGUSR1 the file is opened again, for programs that rotate logs.",
     },
     Opt {
         key: "log.access_format",
@@ -89,8 +91,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "combined",
         group: Group::Operation,
         short: "Format of the access log: common, combined or json",
-        long: "`common` and `combined` are those of Apache and nginx. `json` has the times too: in all, in the queue, in PHP, and on the \
-               processor.",
+        long: "`common` and `combined` are the formats of Apache and nginx. `json` also has the time of the whole \
+               request, in the queue, in PHP, and on the processor.",
     },
     Opt {
         key: "log.slow_after",
@@ -101,9 +103,9 @@ pub(super) const TABLE: &[Opt] = &[
         },
         default: "0",
         group: Group::Operation,
-        short: "Log where a request is that has run for so long",
-        long: "A line at `warn` with the PHP code's stack at that moment, once for each request, as php-fpm's \
-               `request_slowlog_timeout`. At most ten in ten seconds in each worker.",
+        short: "Log the PHP stack of a request that has run for this long",
+        long: "A line at `warn` with the stack of the PHP code at that moment, once for each request, like php-fpm's \
+               `request_slowlog_timeout`. At most ten lines in ten seconds for each worker.",
     },
     Opt {
         key: "log.slow_file",
@@ -112,9 +114,9 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Path,
         default: "",
         group: Group::Operation,
-        short: "Slow requests go to this file, not to the log",
-        long: "php-fpm's `slowlog`: each request with a line for each call, then an empty line. After SIGUSR1 the file is opened again, \
-               for programs that rotate logs.",
+        short: "File for slow requests, instead of the log",
+        long: "The format is that of php-fpm's `slowlog`: each request with a line for each call, then an empty line. On \
+               SIGUSR1 the file is opened again, for programs that rotate logs.",
     },
     Opt {
         key: "config",
@@ -123,7 +125,7 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Path,
         default: "",
         group: Group::Operation,
-        short: "The configuration file (default: hearth.toml beside the app)",
-        long: "TOML with the keys of this page. Only a flag or HEARTH_CONFIG can set it.",
+        short: "Configuration file (default: hearth.toml beside the app)",
+        long: "TOML with the keys of this page. Only the flag or HEARTH_CONFIG can set it.",
     },
 ];

@@ -11,9 +11,9 @@ pub(super) const TABLE: &[Opt] = &[
         default: "64M",
         group: Group::Php,
         short: "Memory of Hearth\\Cache, for all workers together; 0: none",
-        long: "At least 256K. Memory is taken as it is written to, and what is in it survives restarts of workers and reloads, not of \
-               the server. When it is full, entries that are not read make room. One value takes half of it at most. With 0 each \
-               use of `Hearth\\Cache` throws.",
+        long: "At least 256K. Memory is allocated as it is written to. The content survives restarts of workers and \
+               reloads, but not a restart of the server. When the cache is full, entries that are not read are evicted. \
+               One value takes at most half of it. With 0, each use of `Hearth\\Cache` throws.",
     },
     Opt {
         key: "cache.copies",
@@ -23,8 +23,9 @@ pub(super) const TABLE: &[Opt] = &[
         default: "16M",
         group: Group::Php,
         short: "Memory of a worker for decoded values of Hearth\\Cache; 0: none",
-        long: "A worker keeps the arrays and strings that it has read, so that reading one again costs the same whatever its size. Those \
-               that were read least lately leave. In resident mode this memory counts for `memory_limit`.",
+        long: "A worker keeps the arrays and strings that it has read, so that reading one again costs the same whatever \
+               its size. The least recently read ones are evicted. In resident mode this memory counts towards \
+               `memory_limit`.",
     },
     Opt {
         key: "cache.redis",
@@ -33,10 +34,11 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Redis,
         default: "",
         group: Group::Php,
-        short: "A Redis or Valkey that the caches of several machines share",
-        long: "`redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://…[?cacert=FILE&cert=FILE&key=FILE]` with TLS, or `unix:PATH[?db=DB]`; Redis 6 or later. `Hearth\\Cache` is \
-               then one cache for all servers that name it, and cache.size the memory of each for copies. Write a password into the \
-               environment (HEARTH_CACHE_REDIS) or into a file that only the server reads.",
+        short: "Redis or Valkey that the caches of several machines share",
+        long: "`redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://…[?cacert=FILE&cert=FILE&key=FILE]` with TLS, or \
+               `unix:PATH[?db=DB]`; Redis 6 or later. `Hearth\\Cache` is then one cache for all servers with the same \
+               URL, and cache.size is the memory for copies in each server. Put a password into the environment \
+               (HEARTH_CACHE_REDIS) or into a file that only the server can read.",
     },
     Opt {
         key: "cache.redis_prefix",
@@ -45,8 +47,9 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Prefix,
         default: "hearth:",
         group: Group::Php,
-        short: "What all keys in Redis begin with: another one for each app",
-        long: "Servers with the same prefix share one cache, and can run code in each other, because values with objects are unserialized.",
+        short: "Prefix of all keys in Redis; choose another one for each app",
+        long: "Servers with the same prefix share one cache. They can also run code in each other, because values with \
+               objects are unserialized.",
     },
     Opt {
         key: "cache.redis_timeout",
@@ -55,8 +58,8 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Seconds { zero: None },
         default: "0.5",
         group: Group::Php,
-        short: "How long Redis may take to answer; it is away then",
-        long: "The operation that was under way is done in the memory of the server, as all that follow until Redis is back.",
+        short: "Time that Redis may take to answer before it counts as down",
+        long: "The operation then runs in the memory of the server, as do all that follow until Redis answers again.",
     },
     Opt {
         key: "php.version",
@@ -66,7 +69,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "auto",
         group: Group::Php,
         short: "PHP version, such as 8.4; auto: the highest that starts",
-        long: "Each version is a program hearth-php-VERSION beside hearth. `hearth --version` lists those found.",
+        long: "Each version is a program hearth-php-VERSION beside hearth. `hearth --version` lists those that are \
+               installed.",
     },
     Opt {
         key: "php.ini",
@@ -75,11 +79,12 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Ini,
         default: "",
         group: Group::Php,
-        short: "A PHP ini setting; may be repeated; -d is the same",
-        long: "The value is what stands in a `php.ini`, read as `php -d` reads it: `error_reporting=E_ALL & ~E_NOTICE` is an \
-               expression, and a text with one of `;&|^~!()=` in it needs quotes of its own: `'\"tcp://db?a=1&b=2\"'`. \
-               In TOML a table: `[php.ini]` with `memory_limit = \"256M\"`; in the environment separated by semicolons. \
-               All sources add up; for one key the flag wins over the environment, and that over the file.",
+        short: "PHP ini setting; may be repeated; -d is the same",
+        long: "The value is written as in a `php.ini`, and is parsed as `php -d` parses it: `error_reporting=E_ALL & \
+               ~E_NOTICE` is an expression, and a text that contains one of `;&|^~!()=` needs quotes of its own: \
+               `'\"tcp://db?a=1&b=2\"'`. In TOML a table: `[php.ini]` with `memory_limit = \"256M\"`; in the environment \
+               separated by semicolons. All sources add up; for one key the flag overrides the environment, and the \
+               environment overrides the file.",
     },
     Opt {
         key: "env",
@@ -88,12 +93,12 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Env,
         default: "",
         group: Group::Php,
-        short: "An environment variable for PHP; may be repeated",
-        long: "PHP has the environment of `hearth`, and this over it: in `getenv()`, in `$_SERVER`, and in `$_ENV` where \
-               `variables_order` has an E, as under php-fpm with `clear_env = no` and `env[NAME]`. In TOML a table: `[env]` \
-               with `APP_ENV = \"prod\"`; in the environment separated by semicolons. All sources add up; for one name the \
-               flag wins over the environment, and that over the file. A reload reads it anew. Names that belong to a request, \
-               such as `HTTPS` and `HTTP_…`, are in `getenv()` only.",
+        short: "Environment variable for PHP; may be repeated",
+        long: "PHP has the environment of `hearth` and these variables, which override it: in `getenv()`, in `$_SERVER`, \
+               and in `$_ENV` if `variables_order` contains E, as under php-fpm with `clear_env = no` and `env[NAME]`. In \
+               TOML a table: `[env]` with `APP_ENV = \"prod\"`; in the environment separated by semicolons. All sources \
+               add up; for one name the flag overrides the environment, and the environment overrides the file. A reload \
+               reads them again. Names that belong to a request, such as `HTTPS` and `HTTP_…`, are in `getenv()` only.",
     },
     Opt {
         key: "php.allow_root",
@@ -103,9 +108,10 @@ pub(super) const TABLE: &[Opt] = &[
         default: "false",
         group: Group::Php,
         short: "Let PHP run as root, without a warning",
-        long: "PHP runs as the user that starts Hearth. If that is root, a hole in the app opens the whole machine: the server warns, \
-               and does not start under systemd (`NOTIFY_SOCKET` or `INVOCATION_ID` is set), where `User=` in the unit names \
-               another. This is what `-R` is to php-fpm; for containers whose only user is root.",
+        long: "PHP runs as the user that starts Hearth. If that is root, a vulnerability of the app gives access to the \
+               whole machine. So the server warns, and under systemd (`NOTIFY_SOCKET` or `INVOCATION_ID` is set), where \
+               `User=` in the unit names another user, it does not start. Like `-R` of php-fpm, for containers whose only \
+               user is root.",
     },
     Opt {
         key: "php.preload",
@@ -114,10 +120,10 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Path,
         default: "",
         group: Group::Php,
-        short: "A preload list of `hearth preload build`, or another script for opcache.preload",
-        long: "PHP loads its classes once, when the app boots. Files that have changed since the list was made are left out. If the app does \
-               not boot with it at all, the server starts without, and says so in its log, `hearth status` and the metrics; a reload to \
-               such a list changes nothing.",
+        short: "Preload list of `hearth preload build`, or another script for opcache.preload",
+        long: "PHP loads its classes once, when the app boots. Files that have changed since the list was made are left \
+               out. If the app does not boot with the list, the server starts without it, and the log, `hearth status` \
+               and the metrics report that; a reload with such a list keeps the running generation.",
     },
     Opt {
         key: "php.display_errors",
@@ -127,7 +133,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "",
         group: Group::Php,
         short: "Show errors to the client (development only)",
-        long: "Off unless --watch is on. A page for an uncaught exception or a fatal error has the source around it and the request; \
-               PHP's warnings, and what a handler echoes, come before the HTML that it returns. The log has all of them either way.",
+        long: "Off unless --watch is on. The page for an uncaught exception or a fatal error contains the surrounding \
+               source and the request; PHP's warnings, and the output that a handler echoes, come before the HTML that it \
+               returns. The log has all of them in any case.",
     },
 ];

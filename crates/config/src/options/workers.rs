@@ -11,8 +11,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "auto",
         group: Group::Workers,
         short: "Worker processes; auto: one per CPU, with concurrency 1 four per CPU",
-        long: "Each worker is one process with one thread. Where it serves many requests at once, more workers than CPUs \
-               seldom help. Where it serves one at a time, it is idle while that one waits for a database, so `auto` \
+        long: "Each worker is one process with one thread. If it serves many requests at once, more workers than CPUs \
+               seldom help. If it serves one at a time, it is idle while that request waits for a database, so `auto` \
                starts four per CPU that this process may use.",
     },
     Opt {
@@ -22,10 +22,10 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Count { min: 1, max: 1024 },
         default: "",
         group: Group::Workers,
-        short: "The least number of workers, instead of a fixed one",
-        long: "One per CPU where only workers.max is given. With either of the two the number of workers follows the load: \
-               another is forked when requests wait, the workers wait too, and a processor has nothing to do. That takes \
-               balanced dispatch.",
+        short: "Least number of workers, instead of a fixed number",
+        long: "One per CPU if only workers.max is given. With either of the two options the number of workers follows the \
+               load: another worker is forked when requests wait, the workers wait too, and a processor is idle. This \
+               needs balanced dispatch.",
     },
     Opt {
         key: "workers.max",
@@ -34,10 +34,10 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Workers,
         default: "auto",
         group: Group::Workers,
-        short: "The greatest number of workers; auto: by memory",
-        long: "Holds where workers.min or workers.max is given. `auto`: as long as a tenth of the memory (of the machine, or \
-               of the control group) stays free after another worker, which is taken to cost what one costs now: its \
-               proportional set size. Never more than 1024.",
+        short: "Greatest number of workers; auto: by memory",
+        long: "Used if workers.min or workers.max is given. `auto` adds a worker only if a tenth of the memory (of the \
+               machine, or of the control group) stays free afterwards. A new worker is assumed to cost as much as one \
+               costs now: its proportional set size. Never more than 1024.",
     },
     Opt {
         key: "workers.idle_timeout",
@@ -46,9 +46,9 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Seconds { zero: None },
         default: "30",
         group: Group::Workers,
-        short: "A worker above workers.min leaves after so long without a request",
-        long: "It finishes what it has, so no request is lost. The front asks the same few workers first while little is \
-               asked, so the others become idle.",
+        short: "Idle time after which a worker above workers.min leaves",
+        long: "The worker finishes its requests, so none is lost. Under low load the front prefers the same few workers, \
+               so the others become idle.",
     },
     Opt {
         key: "workers.concurrency",
@@ -60,7 +60,7 @@ pub(super) const TABLE: &[Opt] = &[
         short: "Requests in flight per worker; 1: one at a time",
         long: "256 for a handler written for Hearth. 1 for the kernel of a framework and for a FrankenPHP worker script, \
                because most such apps keep state of the current request in statics or globals; raise it only after \
-               measuring and testing. Classic mode has always 1.",
+               measuring and testing. Always 1 in classic mode.",
     },
     Opt {
         key: "workers.dispatch",
@@ -70,10 +70,10 @@ pub(super) const TABLE: &[Opt] = &[
         default: "",
         group: Group::Workers,
         short: "direct: workers accept; balanced: a front hands out requests",
-        long: "Balanced: a process in front ends HTTP, and each request is taken by a worker in which nothing runs, so \
-               neither a request that computes nor a slow client delays others. Direct: each worker has connections of \
-               its own, nothing is between client and PHP. By default balanced, but direct for a single worker that \
-               serves many requests at a time.",
+        long: "Balanced: a process in front terminates HTTP, and an idle worker takes each request, so neither a request \
+               that computes nor a slow client delays others. Direct: each worker accepts connections of its own, without \
+               a process between client and PHP. The default is balanced, but direct for a single worker that serves many \
+               requests at a time.",
     },
     Opt {
         key: "front.threads",
@@ -82,10 +82,10 @@ pub(super) const TABLE: &[Opt] = &[
         kind: Kind::Count { min: 1, max: 64 },
         default: "1",
         group: Group::Workers,
-        short: "Balanced: threads of the front",
-        long: "More than one helps where the front needs a whole processor while workers are idle: `hearth status` shows the \
-               CPU time of each thread. A thread has connections of its own, each worker takes requests of all threads in \
-               turn, and limits hold for all together.",
+        short: "Threads of the front, with balanced dispatch",
+        long: "More than one helps if the front uses a whole processor while workers are idle: `hearth status` shows the \
+               CPU time of each thread. Each thread has connections of its own, each worker takes requests of all threads \
+               in turn, and limits hold for all threads together.",
     },
     Opt {
         key: "workers.queue",
@@ -98,8 +98,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "1024",
         group: Group::Workers,
         short: "Requests that may wait for a worker",
-        long: "First come, first served. A request beyond it is answered 503 with Retry-After. With direct dispatch each worker has a \
-               queue of its own.",
+        long: "First come, first served. A request above the limit is answered 503 with Retry-After. With direct dispatch \
+               each worker has a queue of its own.",
     },
     Opt {
         key: "workers.queue_timeout",
@@ -111,9 +111,9 @@ pub(super) const TABLE: &[Opt] = &[
         default: "10",
         group: Group::Workers,
         short: "Time that a request may wait for a worker",
-        long: "After that it is answered 503 with Retry-After. While the queue has not been empty for that long, a tenth of \
-               the time is the limit: then more comes than the workers can do, and a queue in which each request waits to \
-               the limit serves none of them better than a short one.",
+        long: "After it the request is answered 503 with Retry-After. If the queue has not been empty for that long, the \
+               limit is a tenth of the time: then more requests arrive than the workers can serve, and a queue in which \
+               each request waits up to the limit serves none of them better than a short one.",
     },
     Opt {
         key: "workers.max_requests",
@@ -126,8 +126,8 @@ pub(super) const TABLE: &[Opt] = &[
         default: "0",
         group: Group::Workers,
         short: "Replace a worker after this many requests; 0: never",
-        long: "For apps that leak memory. Spread by 10 % so that not all workers go at once; the successor serves before \
-               the old one stops, and no request is cut off.",
+        long: "For apps that leak memory. The number varies by 10 %, so that workers are not all replaced at once; the \
+               successor serves before the old worker stops, and no request is cut off.",
     },
     Opt {
         key: "workers.max_memory",
@@ -137,7 +137,7 @@ pub(super) const TABLE: &[Opt] = &[
         default: "0",
         group: Group::Workers,
         short: "Replace a worker that has grown beyond this; 0: never",
-        long: "Resident memory without what it shares with others, such as 256M, looked at after each request. Otherwise \
-               as workers.max_requests.",
+        long: "Resident memory without the pages that it shares with other processes, such as 256M, checked after each \
+               request. Otherwise like workers.max_requests.",
     },
 ];

@@ -147,11 +147,11 @@ fn example_of_entry(option: &Opt) -> &'static str {
 
 fn wrong_entry(option: &Opt, key: &str, kind: &str) -> String {
     let expected = match option.kind {
-        Kind::Env => "an environment variable is a text, such as \"1\", or a number",
-        Kind::Headers => "the value of a header is a text",
-        Kind::Folders => "a folder is a text",
-        Kind::Rewrites => "a rule is a text, such as \"$uri /index.php?$args\"",
-        _ => "a PHP ini setting is a text, a number or a boolean",
+        Kind::Env => "an environment variable must be a string, such as \"1\", or a number",
+        Kind::Headers => "the value of a header must be a string",
+        Kind::Folders => "a folder must be a string",
+        Kind::Rewrites => "a rule must be a string, such as \"$uri /index.php?$args\"",
+        _ => "a PHP ini setting must be a string, a number or a boolean",
     };
     format!("{}.{key} is a {kind}; {expected}", option.key)
 }

@@ -31,7 +31,7 @@ pub(crate) fn arguments() -> [clap::Arg; 3] {
     let flag = |name: &'static str| clap::Arg::new(name).long(name);
     [
         flag("leaks")
-            .help("Run requests of a resident app, and say what they leave behind in their worker")
+            .help("Run requests of a resident app, and report what they leave behind in their worker")
             .action(clap::ArgAction::SetTrue),
         flag("request")
             .value_name("REQUEST")
@@ -144,7 +144,7 @@ fn ask<T: DeserializeOwned>(server: &mut Server, step: &str) -> Result<T, Failed
     serde_json::from_slice(&answer.body).map_err(|_| Failed {
         code: 1,
         why: format!(
-            "the worker did not answer the check: an app whose script runs a loop of its own cannot be looked at{}",
+            "the worker did not answer the check: an app whose script runs a loop of its own cannot be checked{}",
             server.said()
         ),
     })

@@ -9,7 +9,7 @@ const FEW: usize = 20;
 /// Returns the text below the recommendation.
 pub(crate) fn preloading(way: RunMode, evidence: &Scan) -> String {
     if way != RunMode::Classic {
-        return "preloading: a list would make boots shorter and requests no faster, because classes are loaded once, at boot\n".into();
+        return "preloading: not likely to pay, because classes are loaded once, at boot: a list makes neither requests nor boots faster\n".into();
     }
     let packages = evidence.packages.len();
     let why = if evidence.has("wp-load.php") {
@@ -58,6 +58,6 @@ mod tests {
         assert!(said(200, &[]).contains("may pay: the site has 200 files"));
         assert!(said(3, &[]).contains("not likely to pay, because the site has 3 files"));
         let resident = preloading(RunMode::OneAtATime, &Scan::default());
-        assert!(resident.contains("requests no faster"));
+        assert!(resident.contains("neither requests nor boots"));
     }
 }

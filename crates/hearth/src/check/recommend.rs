@@ -114,7 +114,7 @@ pub(crate) fn of_site(app: &Path, evidence: &Scan) -> Advice {
         look_at: look_at(evidence, RunMode::OneAtATime),
     };
     if evidence.has("artisan") && evidence.has("bootstrap/app.php") {
-        because.push("artisan and bootstrap/app.php are there: a Laravel app, which Hearth keeps warm and resets after each response".into());
+        because.push("artisan and bootstrap/app.php exist: a Laravel app, which Hearth keeps warm and resets after each response".into());
         return resident(Path::new("app.php"), Some(LARAVEL), because);
     }
     if evidence.package("symfony/runtime").is_some() && evidence.has("public/index.php") {
@@ -148,7 +148,7 @@ fn classic(app: &Path, mut because: Vec<String>, evidence: &Scan) -> Advice {
         ));
         look_at.extend(beside(app));
     } else if because.is_empty() {
-        because.push("nothing in it says that it can stay in memory: no framework that Hearth knows, no script that returns a handler".into());
+        because.push("there is no sign that it can stay in memory: no framework that Hearth knows, no script that returns a handler".into());
     }
     if let Some(found) = evidence.code.get(&CodeSmell::Exit) {
         because.push(format!(
@@ -230,13 +230,13 @@ fn look_at(evidence: &Scan, way: RunMode) -> Vec<String> {
     [
         say(
             CodeSmell::StaticProperty,
-            "a static property: what a request puts there, the next one finds",
+            "a static property: the next request finds what a request has put there",
         ),
         say(CodeSmell::StaticVariable, "a static variable: likewise"),
         say(CodeSmell::Global, "a global variable: likewise"),
         say(
             CodeSmell::Exit,
-            "exit() ends this request only; what was to be done after it is not done",
+            "exit() ends this request only; the code after it does not run",
         )
         .filter(|_| !all),
         say(

@@ -33,7 +33,7 @@ fn a_site_is_told_what_it_shows_and_what_to_set() {
     assert_eq!(
         exposure.to_string(),
         "clients can read:\n  - /dump's.sql\n  - /data/wiki.sqlite\n  - /logs/errors.log, and 1 more beside it\n\
-         not read, as no .htaccess is:\n  - /.htaccess denies paths in /\n  - /.htaccess rewrites paths in /\n  \
+         not read, because Hearth reads no .htaccess:\n  - /.htaccess denies paths in /\n  - /.htaccess rewrites paths in /\n  \
          - /data/.htaccess denies everything in /data\n\
          proposed, in hearth.toml:\n    [site]\n    deny = [\n        '/data',\n        '/logs',\n        '~ ^/(bin|SQL)(/|$)',\n        \
          '~* \\.(sql)$',\n    ]\n    [site.rewrite]\n    '~ ^/p/(.*)$' = '/index.php?page=$1'\n"

@@ -20,7 +20,7 @@ pub(super) fn check(given: &ArgMatches) -> Result<ExitCode, Failed> {
     let script = given_path(given, "file").unwrap_or(Path::new("preload.php"));
     let seconds = given.get_one::<f64>("seconds").copied().unwrap_or(10.0);
     if !(0.0..=3600.0).contains(&seconds) {
-        return Err(usage("--seconds: from 0 to 3600"));
+        return Err(usage("--seconds must be from 0 to 3600"));
     }
     let mut list = read_list(script)?;
     let real = script.canonicalize().map_err(super::on("find", script))?;
@@ -108,7 +108,7 @@ fn tell(php: &Php, booted: &Booted, text: &mut String) -> bool {
         let _ = writeln!(text, "  {} deprecations, first {first}", deprecated.len());
     }
     for name in booted.missing() {
-        let _ = writeln!(text, "  {name} is not there");
+        let _ = writeln!(text, "  {name} is not defined");
     }
     warnings.is_empty() && booted.missing().is_empty()
 }
@@ -176,7 +176,7 @@ fn pays(
     let Some(app) = app else {
         let _ = writeln!(
             text,
-            "no path was recorded that could be asked for: whether it pays is not known"
+            "no recorded path can be requested, so it is not known whether the list pays"
         );
         return Ok(false);
     };
@@ -245,7 +245,7 @@ fn verdict(gain: &Gain, memory_without: u64, memory_with: u64) -> String {
     );
     let advice = match gain.wins() {
         true => {
-            "it pays: set opcache.preload to it and restart PHP (run as root, PHP wants opcache.preload_user too)"
+            "it pays: set opcache.preload to it and restart PHP (as root, PHP needs opcache.preload_user too)"
         }
         false => "it does not pay: leave opcache.preload empty",
     };

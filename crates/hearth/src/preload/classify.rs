@@ -42,7 +42,7 @@ pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<Inspect
         let ended = php.run_with(&[&script], &settings, &(paths.join("\n") + "\n"))?;
         let Some(broken) = take_facts(root, &ended.output, &mut found) else {
             if !ended.ok {
-                return Err(format!("PHP cannot look at files: {}", ended.errors.trim()).into());
+                return Err(format!("PHP cannot inspect files: {}", ended.errors.trim()).into());
             }
             break;
         };

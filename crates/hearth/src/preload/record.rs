@@ -19,7 +19,7 @@ pub(super) fn record(given: &ArgMatches) -> Result<ExitCode, Failed> {
     };
     let every = given.get_one::<f64>("every").copied();
     if every.is_some_and(|every| !(0.0..=86400.0).contains(&every)) {
-        return Err(usage("--every: seconds from 0 to 86400"));
+        return Err(usage("--every must be from 0 to 86400 seconds"));
     }
     let recorder = folder.join("recorder.php");
     let is_new = !recorder.exists();

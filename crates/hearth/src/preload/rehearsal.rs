@@ -67,14 +67,14 @@ pub(super) fn rehearse(
             let failing = expected.failing();
             return Ok(Some(Rehearsed { compared, failing }));
         };
-        let why = format!("changes what a request gets: {}", first.what);
+        let why = format!("changes the response of a request: {}", first.what);
         let path = first.path.unwrap_or(0);
         let found = culprits(list.entries.len(), MOST_BROKEN, |kept| {
             let part = part(list, kept);
             with(&part).is_ok_and(|site| expected.holds(&site, path).unwrap_or(false))
         });
         let Some(found) = found.filter(|found| !found.is_empty()) else {
-            return Err(format!("with the list a request gets something else, and no file is found that does it: {}; --no-replay leaves this out", first.what).into());
+            return Err(format!("with the list a request gets another response, and no file is found that causes it: {}; --no-replay skips this test", first.what).into());
         };
         let found: BTreeMap<String, String> = found
             .into_iter()
@@ -82,7 +82,7 @@ pub(super) fn rehearse(
             .collect();
         list.leave(&found);
     }
-    Err(format!("more than {MOST_BROKEN} times a file changed what a request gets").into())
+    Err(format!("more than {MOST_BROKEN} times a file changed the response of a request").into())
 }
 
 /// Returns the list with these entries only, without those that need others.

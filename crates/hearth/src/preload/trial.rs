@@ -160,7 +160,7 @@ fn unfit(list: &List, booted: &Booted) -> BTreeMap<String, String> {
             .chain(&entry.functions)
             .chain(&entry.conditional);
         if let Some(name) = claimed.find(|name| missing.contains(name)) {
-            let why = || format!("PHP starts with it, and {name} is not there");
+            let why = || format!("PHP starts with it, but {name} is not defined");
             broken.entry(entry.file.clone()).or_insert_with(why);
         }
     }

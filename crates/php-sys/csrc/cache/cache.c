@@ -12,13 +12,13 @@ bool hearth_cache_done(int outcome, size_t size)
 	switch (outcome) {
 		case HEARTH_CACHE_TOO_LARGE:
 			zend_value_error("The value takes %zu bytes, and an entry of the cache at most %zu, half of cache.size: raise cache.size, "
-				"or keep less", size, hearth_on_cache_largest());
+				"or store a smaller value", size, hearth_on_cache_largest());
 			break;
 		case HEARTH_CACHE_NOT_INT:
-			zend_type_error("The value of this key is no int, so nothing can be added to it: delete it, or use another key");
+			zend_type_error("The value of this key is not an int, so nothing can be added to it: delete it, or use another key");
 			break;
 		case HEARTH_CACHE_OVERFLOW:
-			zend_throw_error(zend_ce_arithmetic_error, "The sum is no int: the number is left as it was");
+			zend_throw_error(zend_ce_arithmetic_error, "The sum is not an int: the number is left as it was");
 			break;
 		case HEARTH_CACHE_BAD_KEY:
 			zend_value_error("The key, with its namespace, has more than %d bytes", HEARTH_CACHE_MAX_KEY);
@@ -27,7 +27,7 @@ bool hearth_cache_done(int outcome, size_t size)
 			zend_throw_error(NULL, "There is no cache: cache.size is 0");
 			break;
 		case HEARTH_CACHE_AWAY:
-			zend_throw_error(NULL, "Redis is away (cache.redis), and only Redis can say who holds a lock: try again");
+			zend_throw_error(NULL, "Redis is away (cache.redis), and only Redis knows which process holds a lock: try again");
 			break;
 		case HEARTH_CACHE_DENIED:
 			zend_throw_error(NULL, "Redis refused the operation (cache.redis): the log of the server says why");

@@ -15,7 +15,7 @@ bool hearth_request_is_running(void *request)
 		return true;
 	}
 	zend_throw_error(NULL, "The body of a request can only be read while that request is handled, by its own tasks; "
-		"this one has ended or is another's");
+		"this request has ended, or a task of another request reads its body");
 	return false;
 }
 

@@ -83,7 +83,7 @@ static bool pause_for(useconds_t *time, double until, uint64_t holder)
 	}
 	if (hearth_monotonic() > until) {
 		php_error_docref(NULL, E_WARNING, "Another request (of process %u) has had the session for %d s: call session_write_close() "
-			"before what takes long", (unsigned) (holder >> 32), (int) LONGEST_QUEUE);
+			"before long work", (unsigned) (holder >> 32), (int) LONGEST_QUEUE);
 		return false;
 	}
 	usleep(*time);

@@ -8,7 +8,7 @@ bool hearth_session_done(int outcome, size_t size)
 {
 	switch (outcome) {
 		case HEARTH_CACHE_NONE:
-			php_error_docref(NULL, E_WARNING, "Sessions are kept in the cache, and there is none: cache.size is 0");
+			php_error_docref(NULL, E_WARNING, "Sessions are kept in the cache, and there is no cache: cache.size is 0");
 			break;
 		case HEARTH_CACHE_FULL:
 			php_error_docref(NULL, E_WARNING, "There is no room for the session: visitors' sessions take half of cache.size. Raise it, or "
@@ -16,13 +16,13 @@ bool hearth_session_done(int outcome, size_t size)
 			break;
 		case HEARTH_CACHE_TOO_LARGE:
 			php_error_docref(NULL, E_WARNING, "The session takes %zu bytes, and one may take at most %zu, half of cache.size: raise it, or "
-				"keep less", size, hearth_on_cache_largest());
+				"store less", size, hearth_on_cache_largest());
 			break;
 		case HEARTH_CACHE_STUCK:
 			php_error_docref(NULL, E_WARNING, "Another process has held the cache for 5 s");
 			break;
 		case HEARTH_CACHE_NOT_HELD:
-			php_error_docref(NULL, E_WARNING, "The session is not this request's any more, so nothing is written");
+			php_error_docref(NULL, E_WARNING, "The request no longer holds the session, so nothing is written");
 			break;
 		default:
 			break;

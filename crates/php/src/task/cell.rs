@@ -163,7 +163,7 @@ impl TaskCell {
         let left = host().forget_locks(before);
         if left > 0 && !LOCK_REPORTED.replace(true) {
             let message = format!(
-                "a library holds a lock after the task that it was taken in has ended ({left} in all); it is no longer waited \
+                "a library still holds a lock that a task took which has ended ({left} such locks); Hearth no longer waits \
                  for. This is logged once per process"
             );
             host().log(Level::Warning, &message, self.request_id());

@@ -26,7 +26,11 @@ pub(crate) fn open(asked: Option<&Path>, candidates: &[PathBuf]) -> Result<UnixS
             result => return result,
         }
     }
-    Err(last.unwrap_or_else(|| Error::Io(io::Error::other("no place for a control socket"))))
+    Err(last.unwrap_or_else(|| {
+        Error::Io(io::Error::other(
+            "no directory for the control socket; name a path with --control",
+        ))
+    }))
 }
 
 fn bind(path: &Path) -> Result<UnixSocket, Error> {
@@ -49,7 +53,7 @@ fn private_directory(path: &Path) -> io::Result<()> {
     }
     let found = path.symlink_metadata()?;
     let why = if !found.is_dir() {
-        "is no directory".into()
+        "is not a directory".into()
     } else if found.uid() != rustix::process::geteuid().as_raw() {
         format!("belongs to user {}", found.uid())
     } else if found.mode() & 0o022 != 0 {
@@ -115,7 +119,7 @@ mod tests {
         std::fs::create_dir(&target).unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
         let error = open(None, &[link.join("s")]).unwrap_err().to_string();
-        assert!(error.contains("is no directory; remove it"), "{error}");
+        assert!(error.contains("is not a directory; remove it"), "{error}");
         assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
     }
 }

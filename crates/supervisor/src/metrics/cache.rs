@@ -40,7 +40,7 @@ const COUNTERS: [(&str, &str, &str); 12] = [
     (
         "misses",
         "hearth_cache_misses_total",
-        "Reads that found none.",
+        "Reads that found no value.",
     ),
     ("writes", "hearth_cache_writes_total", "Values written."),
     (
@@ -51,7 +51,7 @@ const COUNTERS: [(&str, &str, &str); 12] = [
     (
         "refused",
         "hearth_cache_refused_total",
-        "Writes that found no room.",
+        "Writes that failed because the cache was full.",
     ),
     (
         "computed",
@@ -61,12 +61,12 @@ const COUNTERS: [(&str, &str, &str); 12] = [
     (
         "spared",
         "hearth_cache_spared_total",
-        "Calls of remember() that another one computed for.",
+        "Calls of remember() that took the value that another call computed.",
     ),
     (
         "recovered",
         "hearth_cache_recovered_total",
-        "Deaths of processes in the middle of an operation.",
+        "Processes that died in the middle of an operation.",
     ),
     (
         "stuck",
@@ -76,17 +76,17 @@ const COUNTERS: [(&str, &str, &str); 12] = [
     (
         "sessions_evicted",
         "hearth_sessions_evicted_total",
-        "Sessions that no second request had used and that left before their time, to make room.",
+        "Sessions evicted before they expired that only one request had used.",
     ),
     (
         "sessions_refused",
         "hearth_sessions_refused_total",
-        "Writes of sessions that found no room.",
+        "Writes of sessions that failed because the cache was full.",
     ),
     (
         "sessions_awaited",
         "hearth_sessions_awaited_total",
-        "Openings of sessions that another request had, and that waited for it.",
+        "Openings of sessions that waited, because another request had the session.",
     ),
 ];
 
@@ -99,7 +99,7 @@ pub(super) fn cache(page: &mut Page, figures: &BTreeMap<String, u64>) {
         page.one(metric, "counter", help, figure(name));
     }
     let metric = "hearth_cache_removed_total";
-    page.head(metric, "counter", "Entries that left, by reason.");
+    page.head(metric, "counter", "Entries removed, by reason.");
     for reason in ["evicted", "expired", "invalidated"] {
         page.line(metric, &format!("reason=\"{reason}\""), figure(reason));
     }
@@ -133,7 +133,7 @@ fn redis_counters(redis: &tier::Status) -> [(&'static str, &'static str, u64); 6
         ),
         (
             "hearth_redis_hits_total",
-            "Those that Redis had a value for.",
+            "Reads for which Redis had a value.",
             redis.hits,
         ),
         (
@@ -143,12 +143,12 @@ fn redis_counters(redis: &tier::Status) -> [(&'static str, &'static str, u64); 6
         ),
         (
             "hearth_redis_invalidations_total",
-            "Copies that Redis said had changed.",
+            "Copies that Redis invalidated.",
             redis.invalidations,
         ),
         (
             "hearth_redis_losses_total",
-            "How often Redis went away.",
+            "Times that the connection to Redis was lost.",
             redis.losses,
         ),
         (

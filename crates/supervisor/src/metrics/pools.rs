@@ -89,7 +89,7 @@ fn gauges(page: &mut Page, now: &BTreeMap<Key<'_>, Pool>) {
         ),
         (
             "hearth_pool_oldest_wait_seconds",
-            "How long the first of them has waited.",
+            "Time that the first waiting task has waited.",
             |pool| pool.oldest_wait_seconds,
         ),
     ];
@@ -119,7 +119,11 @@ fn budgets(page: &mut Page, pools: &Pools) {
         );
     }
     let name = "hearth_pool_budget_limit";
-    page.head(name, "gauge", "Most that they may have (total).");
+    page.head(
+        name,
+        "gauge",
+        "Most connections that all workers together may have (total).",
+    );
     for budget in &pools.budgets {
         page.line(
             name,

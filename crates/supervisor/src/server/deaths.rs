@@ -45,7 +45,7 @@ impl Server {
         let never_served = matches!(state, State::Forking | State::Starting);
         if self.generations.next == Some(number) && never_served {
             self.workers.remove(&id);
-            let why = format!("a worker {ended} before it was ready; what it said is above");
+            let why = format!("a worker {ended} before it was ready; its output is above");
             return self.abort_generation(number, BootFailure::Failed(why));
         }
         if state != State::Leaving {

@@ -65,7 +65,7 @@ impl Elastic {
     fn say(&mut self, why: &str) {
         if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {
             self.said = Some(Instant::now());
-            logging::warning!("requests wait, and there can be no more workers: {why}");
+            logging::warning!("requests wait, and no worker can be added: {why}");
         }
     }
 }
@@ -104,7 +104,7 @@ impl Server {
         }
         self.make_room_for_slots();
         logging::debug!(
-            "another worker slot={slot} generation={number} workers={}",
+            "added a worker slot={slot} generation={number} workers={}",
             self.slots.len()
         );
         self.fork_if_empty(number, slot);
@@ -214,7 +214,7 @@ impl Server {
             generation.slots[slot as usize].worker = None;
         }
         logging::debug!(
-            "a worker with nothing to do leaves slot={slot} generation={number} workers={}",
+            "an idle worker leaves slot={slot} generation={number} workers={}",
             self.slots.len()
         );
         let deadline = self.settings.reload_timeout;

@@ -55,7 +55,9 @@ impl Server {
             match Balancing::new(self.slots.len() as u32) {
                 Ok(balancing) => self.balancing = Some(balancing),
                 Err(e) => {
-                    logging::warning!("connections are left where the kernel deals them: {e}")
+                    logging::warning!(
+                        "cannot balance connections between workers; they stay where the kernel puts them: {e}"
+                    )
                 }
             }
         }

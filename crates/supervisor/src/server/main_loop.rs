@@ -56,7 +56,7 @@ fn check_user(settings: &Settings) -> Result<(), Error> {
         return Err(Error::Root);
     }
     logging::warning!(
-        "php runs as root, and what breaks into the app is root too; start hearth as another user, or allow this with --allow-root"
+        "php runs as root, so a vulnerability of the app gives access to the whole machine; start hearth as another user, or allow this with --allow-root"
     );
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(crate) fn refuse(
 
 fn refusal(worker: &Worker, head: &RequestHead) -> Option<(u16, &'static str)> {
     if head.method() == b"CONNECT" {
-        return Some((405, "This is no proxy.\n"));
+        return Some((405, "This server is not a proxy.\n"));
     }
     if !head.names_one_host() {
         return Some((400, NO_HOST));

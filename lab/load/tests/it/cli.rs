@@ -207,11 +207,11 @@ fn mistakes_are_explained_and_exit_with_2() {
         (&["-H", "nocolon", "http://127.0.0.1:1/"], "has no colon"),
         (
             &["--as", "siege", "http://127.0.0.1:1/"],
-            "there are ab, wrk and wrk2",
+            "use ab, wrk or wrk2",
         ),
         (
             &["--as", "wrk", "-s", "x.lua", "http://127.0.0.1:1/"],
-            "no Lua here",
+            "there is no Lua",
         ),
         (
             &["--as", "wrk2", "http://127.0.0.1:1/"],

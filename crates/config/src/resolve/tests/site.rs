@@ -83,7 +83,7 @@ fn cache_control_has_patterns_in_order() {
     );
     assert_eq!(
         wrong("/a=\u{e9}"),
-        "--cache-control: the value for /a has characters that no header may have"
+        "--cache-control: the value for /a contains characters that a header field must not contain"
     );
     let file = "app = '.'\n[site]\ncache_control = 'no-cache'\n";
     assert_eq!(
@@ -161,15 +161,18 @@ fn rules_of_a_site() {
             "x",
             "\"x\" is not LOCATION=WORDS, such as /app=$uri /app/index.php?$args",
         ),
-        ("/x=", "there is nothing that answers at /x"),
+        ("/x=", "no word says what answers at /x; write /x=WORDS"),
         (
             "x=/y",
             "\"x\" is not a path of the site that begins with /, such as /data, nor an expression, such as ~ \\.sql$",
         ),
-        ("~ (=/y", "\"~ (\" is no regular expression: unclosed group"),
+        (
+            "~ (=/y",
+            "\"~ (\" is not a regular expression: unclosed group",
+        ),
         (
             "/x=y",
-            "\"y\" is no path that begins with /, and no variable",
+            "\"y\" is neither a path that begins with / nor a variable",
         ),
         (
             "~ ^/(x)=/$2",
@@ -190,6 +193,6 @@ fn rules_of_a_site() {
     let said = said(None, &[], &[".", "--deny", "~ ["]).problems();
     assert_eq!(
         said,
-        "--deny: \"~ [\" is no regular expression: unclosed character class"
+        "--deny: \"~ [\" is not a regular expression: unclosed character class"
     );
 }

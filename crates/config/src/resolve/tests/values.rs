@@ -90,8 +90,8 @@ fn a_variable_of_the_environment_has_a_name_and_a_text() {
         said.problems(),
         "\
 5 mistakes in the configuration:
-  DIR/hearth.toml:4: env.DEBUG is a boolean; an environment variable is a text, such as \"1\", or a number
-  DIR/hearth.toml:6: env.X is a table; an environment variable is a text, such as \"1\", or a number
+  DIR/hearth.toml:4: env.DEBUG is a boolean; an environment variable must be a string, such as \"1\", or a number
+  DIR/hearth.toml:6: env.X is a table; an environment variable must be a string, such as \"1\", or a number
   DIR/hearth.toml:3: env: \"A-B=x\" is not NAME=VALUE, such as APP_ENV=prod
   DIR/hearth.toml:5: env: the value of NUL contains a NUL
   --env: \"APP_ENV\" is not NAME=VALUE, such as APP_ENV=prod"

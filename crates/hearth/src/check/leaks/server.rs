@@ -130,7 +130,7 @@ impl Server {
         lines.reverse();
         match lines.is_empty() {
             true => String::new(),
-            false => format!("; its log says:\n{}", lines.join("\n")),
+            false => format!("; its log:\n{}", lines.join("\n")),
         }
     }
 

@@ -40,7 +40,7 @@ impl Plan<'_> {
     pub(super) fn unknown(&self, candidates: &[Candidate]) -> Vec<String> {
         let is_known = |name: &str| candidates.iter().any(|one| self.is_called(one, name));
         let unknown = self.excluded.iter().filter(|name| !is_known(name));
-        unknown.map(|name| format!("--exclude {name}: no file, folder or class that could be preloaded is called so\n")).collect()
+        unknown.map(|name| format!("--exclude {name}: no file, folder or class that could be preloaded has this name\n")).collect()
     }
 }
 
@@ -87,7 +87,9 @@ fn profile(given: &ArgMatches) -> Result<(Profile, Vec<String>), Failed> {
 fn limits(given: &ArgMatches) -> Result<Limits, Failed> {
     let coverage = given.get_one::<f64>("coverage").copied().unwrap_or(0.99);
     if !(0.0..=1.0).contains(&coverage) {
-        return Err(usage(format!("--coverage {coverage}: a share from 0 to 1")));
+        return Err(usage(format!(
+            "--coverage {coverage} is not a share from 0 to 1"
+        )));
     }
     let memory = given.get_one::<String>("memory");
     let memory = memory.map(|text| bytes(text)).transpose()?;
@@ -98,7 +100,7 @@ fn output(given: &ArgMatches) -> Result<&Path, Failed> {
     let output = given_path(given, "output").unwrap_or(Path::new("preload.php"));
     if output.extension().is_none_or(|end| end != "php") {
         return Err(usage(format!(
-            "--output {}: its name ends in .php",
+            "--output {}: the name must end in .php",
             output.display()
         )));
     }
@@ -156,7 +158,11 @@ fn bytes(text: &str) -> Result<u64, Failed> {
     let number: Option<u64> = digits.parse().ok();
     number
         .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(|| usage(format!("--memory {text}: a number of bytes such as 32M")))
+        .ok_or_else(|| {
+            usage(format!(
+                "--memory {text} is not a number of bytes, such as 32M"
+            ))
+        })
 }
 
 fn root(given: Option<&Path>, recorded: Option<&Recording>) -> Result<String, Failed> {

@@ -217,7 +217,10 @@ fn what_cannot_be_done_is_told() {
         .args(["--workers", "1", "--cache-size", "0"])
         .start();
     let text = run(&none, &message("session_start()"));
-    assert!(text.contains("there is no cache: cache.size is 0"), "{text}");
+    assert!(
+        text.contains("there is no cache: cache.size is 0"),
+        "{text}"
+    );
     none.stop();
 }
 

@@ -218,7 +218,7 @@ fn a_url_that_is_none_is_told_and_a_password_is_not_shown() {
     let refused = server.try_start().expect_err("it is refused");
     let told = refused.log;
     assert!(
-        told.contains("no URL of a Redis") && !told.contains("secret"),
+        told.contains("not the URL of a Redis") && !told.contains("secret"),
         "{told}"
     );
 }

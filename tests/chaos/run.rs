@@ -112,7 +112,7 @@ fn suspicious(line: &str) -> bool {
         " died",
         "SIGSEGV",
         "SIGABRT",
-        "computes on",
+        "still computes",
         " ALERT ",
         "panicked",
         "CHAOS ",

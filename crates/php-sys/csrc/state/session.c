@@ -43,6 +43,14 @@ static void empty_sid(void)
 	}
 }
 
+static void drop(zend_string **text)
+{
+	if (*text) {
+		zend_string_release(*text);
+		*text = NULL;
+	}
+}
+
 /* Ends a session that boot has begun: no visitor has it. */
 static void end_boot_session(void)
 {
@@ -50,14 +58,9 @@ static void end_boot_session(void)
 		/* Nothing but session.auto_start wanted that one. */
 		ps_globals.auto_start ? php_session_destroy() : php_session_flush(1);
 	}
-	if (ps_globals.id) {
-		zend_string_release(ps_globals.id);
-		ps_globals.id = NULL;
-	}
-	if (ps_globals.session_vars) {
-		zend_string_release(ps_globals.session_vars);
-		ps_globals.session_vars = NULL;
-	}
+	drop(&ps_globals.id);
+	drop(&ps_globals.session_vars);
+	HEARTH_SINCE_8_4(drop(&ps_globals.session_started_filename);)
 	zval_ptr_dtor(&ps_globals.http_session_vars);
 	ZVAL_UNDEF(&ps_globals.http_session_vars);
 	hearth_session_sid_find();
@@ -76,6 +79,7 @@ void hearth_session_seal(bool cli)
 	idle_session = ps_globals;
 	idle_session.session_status = php_session_none;
 	idle_session.id = idle_session.session_vars = NULL;
+	HEARTH_SINCE_8_4(idle_session.session_started_filename = NULL;)
 	idle_session.mod_data = NULL;
 	ZVAL_UNDEF(&idle_session.http_session_vars);
 }

@@ -1,5 +1,6 @@
 //! `session.save_handler = hearth` and `Hearth\Session`: sessions in the cache that all workers share.
 
+mod calls;
 mod ends;
 mod locking;
 mod visitors;

@@ -37,6 +37,10 @@ static void call_watched(INTERNAL_FUNCTION_PARAMETERS, const hearth_watch *watch
 	if (watch->of_process) {
 		hearth_process_state_note();
 	}
+	if (watch->of_session) {
+		hearth_session_call(execute_data, return_value, watch->original);
+		return;
+	}
 	if (watch->bails_out) {
 		hearth_soap_call(execute_data, return_value, watch->original);
 		return;
@@ -135,6 +139,7 @@ void hearth_watch_install(void)
 	hearth_watch_process();
 	hearth_watch_soap();
 	hearth_watch_begins();
+	hearth_watch_session();
 	replace(CG(function_table));
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		replace(&ce->function_table);

@@ -38,6 +38,7 @@ struct hearth_watch {
 	uint8_t begins;           /* HEARTH_ENDS_* where the function begins more of an end: see request/refuse_more.c */
 	bool bails_out;           /* see engine/soap.c */
 	bool of_process;          /* the function changes state of the process: see engine/process_facts.c */
+	bool of_session;          /* the function opens or closes the session: see request/session_calls.c */
 };
 
 /* Returns the watch of this function and of all others with the same handler, and makes one if there is none. */
@@ -52,6 +53,8 @@ void hearth_watch_no_suspend(void);
 void hearth_watch_process(void);
 void hearth_watch_soap(void);
 void hearth_watch_begins(void);
+void hearth_watch_session(void);
+void hearth_session_call(zend_execute_data *call, zval *return_value, zif_handler original);
 /* Returns whether the call was refused or made. */
 bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
 /* Finds the classes and resources that task/in_use.c tells apart. */

@@ -246,8 +246,9 @@ void hearth_script_run(hearth_task *task)
 	zend_try {
 		run_script(task);
 	} zend_end_try();
-	/* The script has ended: shutdown functions may use the memory that it had. */
+	/* The script has ended, perhaps by a fatal error: shutdown functions may use the memory that it had, and the session. */
 	HEARTH_FORGET_OUT_OF_MEMORY();
+	hearth_session_call_forget(task);
 	zend_try {
 		hearth_on_join_children(false);
 	} zend_end_try();

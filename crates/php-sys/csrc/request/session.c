@@ -1,7 +1,7 @@
 /*
- * The start of sessions: session.auto_start, and a session whose lock was not obtained. PHP asks for the lock of the session's file and goes on without it if the wait
- * fails: under php-fpm only a signal ends that wait. Here a time limit and a cancellation do, and a request that catches
- * them would write a session that another request has locked.
+ * The start of sessions: session.auto_start, and a session whose lock was not obtained. PHP asks for the lock of the
+ * session's file and goes on without it if the wait fails: under php-fpm only a signal ends that wait. Here a time limit and
+ * a cancellation do, and a request that catches them would write a session that another request has locked.
  */
 #include "engine/engine.h"
 #include "request/request.h"
@@ -45,8 +45,9 @@ void hearth_session_auto_start(void)
 		return;
 	}
 	hearth_superglobals_need(false);
-	if (!EG(exception)) {
+	if (!EG(exception) && hearth_session_enter()) {
 		php_session_start();
+		hearth_session_leave();
 		hearth_session_begun();
 	}
 }

@@ -65,16 +65,6 @@ PS_CLOSE_FUNC(hearth)
 	return SUCCESS;
 }
 
-/* Another task of this request may have closed the session while this one waited for its lock: `self` is freed then. */
-static bool is_open(const opened *self, void **mod_data)
-{
-	if (EXPECTED(PS_GET_MOD_DATA() == self)) {
-		return true;
-	}
-	hearth_session_locks_release(self);
-	return false;
-}
-
 /* A request has one session at a time: releases those of other ids. */
 static void release_others(const opened *self, hearth_str key)
 {
@@ -93,15 +83,7 @@ PS_READ_FUNC(hearth)
 		return FAILURE;
 	}
 	release_others(self, full);
-	if (!hearth_session_read(self, full, maxlifetime, val)) {
-		return FAILURE;
-	}
-	if (is_open(self, mod_data)) {
-		return SUCCESS;
-	}
-	zend_string_release(*val);
-	*val = NULL;
-	return FAILURE;
+	return hearth_session_read(self, full, maxlifetime, val) ? SUCCESS : FAILURE;
 }
 
 PS_WRITE_FUNC(hearth)
@@ -144,6 +126,19 @@ PS_CREATE_SID_FUNC(hearth)
 	opened *self = PS_GET_MOD_DATA();
 
 	return hearth_session_new_id(self ? path_of(self) : (hearth_str){"", 0}, mod_data);
+}
+
+/*
+ * Another task of this request may have closed the session while this one waited for its lock in session_create_id(), which
+ * may run inside other calls on the session: `self` is freed then.
+ */
+static bool is_open(const opened *self, void **mod_data)
+{
+	if (EXPECTED(PS_GET_MOD_DATA() == self)) {
+		return true;
+	}
+	hearth_session_locks_release(self);
+	return false;
 }
 
 /*

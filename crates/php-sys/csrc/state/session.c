@@ -87,6 +87,7 @@ void hearth_session_seal(bool cli)
 bool hearth_session_in_use(void)
 {
 	return &ps_globals && (ps_globals.session_status != php_session_none || ps_globals.id || ps_globals.rfc1867_progress
+		|| ps_globals.mod_data || ps_globals.mod_user_implemented
 		|| !Z_ISUNDEF(ps_globals.http_session_vars) || Z_TYPE(HEARTH_SAVE_HANDLERS(ps_globals)[0]) != IS_UNDEF);
 }
 
@@ -139,7 +140,11 @@ static void end_module(void)
 void hearth_session_end(void)
 {
 	if (hearth_session_in_use()) {
+		if (UNEXPECTED(!hearth_session_enter())) {
+			return;
+		}
 		end_module();
+		hearth_session_leave();
 	}
 	empty_sid();
 }

@@ -113,6 +113,7 @@ static void end_broken(hearth_task *task)
 	hearth_stack_rearm(&task->context);
 	hearth_no_suspend_forget(task);
 	hearth_use_forget(task);
+	hearth_session_call_forget(task);
 	hearth_task_end_broken(task);
 	hearth_task_object_end(task, fatal);
 }

@@ -1,0 +1,88 @@
+//! Calls that open and close the session of a request while another call of the request does. Under `php`, `/serialize` and
+//! `/destruct` end the process by SIGSEGV.
+
+use testkit::{Server, ServerBuilder};
+
+use crate::support::{ok, one_worker};
+
+const APP: &str = r#"
+    ini_set('session.use_cookies', '0');
+    ini_set('session.cache_limiter', '');
+    final class Value {
+        public function __construct(private Closure $written) {}
+        public function __serialize(): array { ($this->written)(); return []; }
+        public function __unserialize(array $data): void {}
+    }
+    final class Aborts { public function __destruct() { session_abort(); } }
+    final class Handler implements SessionHandlerInterface {
+        public function __construct(private Closure $opened) {}
+        public function open(string $path, string $name): bool { ($this->opened)(); return true; }
+        public function close(): bool { return true; }
+        public function read(string $id): string { return ''; }
+        public function write(string $id, string $data): bool { return true; }
+        public function destroy(string $id): bool { return true; }
+        public function gc(int $seconds): int { return 0; }
+    }
+    function begin(Closure $opened): void { session_set_save_handler(new Handler($opened)); session_start(); }
+    $kept = null;
+    return function ($request) use (&$kept) {
+        session_save_path(__DIR__);
+        session_id(substr($request->path, 1));
+        $again = function () { session_start(); session_write_close(); };
+        switch ($request->path) {
+            case '/serialize': session_start(); $_SESSION['value'] = new Value($again); session_write_close(); break;
+            case '/serialize-at-end': session_start(); $_SESSION['value'] = new Value($again); return 'refused';
+            case '/destruct': $_SESSION = ['value' => new Aborts]; session_start(); break;
+            case '/two-tasks':
+                Hearth\parallel([
+                    fn () => begin(fn () => usleep(20_000)),
+                    function () { usleep(5_000); session_write_close(); session_module_name('files'); },
+                ]);
+                break;
+            case '/fiber': $kept = new Fiber(fn () => begin(fn () => Fiber::suspend())); $kept->start(); return 'refused';
+            case '/resume': $kept->isTerminated() || $kept->resume(); return 'terminated';
+            case '/plain': session_start(); return (string) ($_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1);
+            case '/pid': return (string) getmypid();
+        }
+        $warning = error_get_last()['message'] ?? 'none';
+        return str_ends_with($warning, 'Another call of this request is opening or closing the session') ? 'refused' : $warning;
+    };"#;
+
+fn app() -> ServerBuilder {
+    one_worker(APP)
+}
+
+/// The request goes on, and so do sessions of others.
+#[track_caller]
+fn refuses(server: &Server, path: &str, number: u32) {
+    assert_eq!(ok(&server.get(path)), "refused", "{path}");
+    assert_eq!(
+        ok(&server.get("/plain")),
+        number.to_string(),
+        "after {path}"
+    );
+}
+
+#[test]
+fn a_call_inside_a_call_on_the_session_is_refused() {
+    let server = app().start();
+    let pid = ok(&server.get("/pid"));
+    let paths = ["/serialize", "/serialize-at-end", "/destruct", "/two-tasks"];
+    for (path, number) in paths.into_iter().zip(1..) {
+        refuses(&server, path, number);
+    }
+    assert_eq!(ok(&server.get("/pid")), pid);
+    server.stop();
+}
+
+/// It would go on in the session of another request.
+#[test]
+fn a_fiber_that_is_left_while_it_opens_the_session_ends_with_its_request() {
+    let server = app().start();
+    let pid = ok(&server.get("/pid"));
+    refuses(&server, "/fiber", 1);
+    assert_eq!(ok(&server.get("/resume")), "terminated");
+    assert_eq!(ok(&server.get("/plain")), "2");
+    assert_eq!(ok(&server.get("/pid")), pid);
+    server.stop();
+}

@@ -163,9 +163,8 @@ impl Cache {
         };
         let old = memory.find(space, hash, write.key);
         let queue = old.map_or_else(|| memory.first_queue(space, hash), Head::queue);
-        let head = memory.head(cell);
         let now = self.now();
-        head.write(&Fields {
+        memory.head(cell).write(&Fields {
             hash,
             space,
             form: write.form,
@@ -178,6 +177,21 @@ impl Cache {
             queue,
         });
         self.fill(cell, marks, write.key, &write.bytes[..length]);
+        let stamp = self.replace(old, cell);
+        if space == Space::Value {
+            self.forget_absence(write.key);
+        }
+        memory.link(memory.head(cell));
+        memory.enqueue(memory.head(cell), queue);
+        Ok(Mark {
+            stamp,
+            cell: u64::from(cell),
+        })
+    }
+
+    /// Makes the cell the entry of its key in place of the old one. Returns its stamp.
+    fn replace(&self, old: Option<Head<'_>>, cell: Cell) -> u64 {
+        let memory = &self.memory;
         let reads = old.map_or(0, |old| memory.mark(old.cell).load(Ordering::Relaxed));
         memory.mark(cell).store(reads, Ordering::Relaxed);
         let stamp = memory.next_stamp();
@@ -186,15 +200,7 @@ impl Cache {
         if let Some(old) = old {
             memory.remove(old);
         }
-        if space == Space::Value {
-            self.forget_absence(write.key);
-        }
-        memory.link(head);
-        memory.enqueue(head, queue);
-        Ok(Mark {
-            stamp,
-            cell: u64::from(cell),
-        })
+        stamp
     }
 
     fn fill(&self, cell: Cell, marks: &[Mark], key: &[u8], value: &[u8]) {

@@ -2,7 +2,7 @@
 
 use libc::{c_int, c_long, c_void, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
-use crate::{Interest, installed, owners, syscall, wait_ready, waiter};
+use crate::{Interest, Waiter, installed, owners, syscall, wait_ready, waiter};
 
 /// Tries `call` with MSG_DONTWAIT. While a blocking descriptor gives EAGAIN, waits and tries again.
 fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ssize_t) -> ssize_t {
@@ -109,13 +109,21 @@ unsafe extern "C" fn recvfrom(
         }
         return received;
     }
+    receive_all(length, |offset| {
+        let n = once(offset, flags & !libc::MSG_WAITALL);
+        if n > 0 {
+            received(fd, flags, n);
+        }
+        n
+    })
+}
+
+/// Calls `once` with the bytes received so far until `length` bytes, the end of the stream or an error.
+fn receive_all(length: usize, once: impl Fn(usize) -> ssize_t) -> ssize_t {
     let mut done: usize = 0;
     while done < length {
-        match once(done, flags & !libc::MSG_WAITALL) {
-            n if n > 0 => {
-                received(fd, flags, n);
-                done += n.unsigned_abs();
-            }
+        match once(done) {
+            n if n > 0 => done += n.unsigned_abs(),
             n if done == 0 => return n,
             _ => break,
         }
@@ -265,28 +273,28 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             return 0;
         }
         syscall::set_errno(error);
-        // A Unix socket whose queue is full gives EAGAIN and cannot be waited for, so the call is tried again soon.
-        if error == libc::EAGAIN {
-            if !waiter.sleep(std::time::Duration::from_millis(2)) {
+        match error {
+            // A Unix socket whose queue is full gives EAGAIN and cannot be waited for, so the call is tried again soon.
+            libc::EAGAIN if waiter.sleep(std::time::Duration::from_millis(2)) => {}
+            libc::EAGAIN => {
                 syscall::set_errno(libc::EINTR);
                 return -1;
             }
-            continue;
+            libc::EINPROGRESS => return connected(waiter, fd),
+            _ => return -1,
         }
-        if error != libc::EINPROGRESS
-            || !wait_ready(
-                waiter,
-                fd,
-                Interest::Write,
-                syscall::socket_timeout(fd, libc::SO_SNDTIMEO),
-            )
-        {
-            return -1;
-        }
-        let error = socket_error(fd);
-        syscall::set_errno(error);
-        return if error == 0 { 0 } else { -1 };
     }
+}
+
+/// Waits until a connection that has begun is established or has failed.
+fn connected(waiter: &dyn Waiter, fd: c_int) -> c_int {
+    let timeout = syscall::socket_timeout(fd, libc::SO_SNDTIMEO);
+    if !wait_ready(waiter, fd, Interest::Write, timeout) {
+        return -1;
+    }
+    let error = socket_error(fd);
+    syscall::set_errno(error);
+    if error == 0 { 0 } else { -1 }
 }
 
 fn accept_waiting(fd: c_int, call: impl Fn() -> c_long) -> c_int {

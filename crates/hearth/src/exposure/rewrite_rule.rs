@@ -99,10 +99,9 @@ impl Reader {
         let target = &target
             .replace("%{ENV:CWD}", &format!("{}/", self.base))
             .replace("%{ENV:BASE}", &self.base);
-        let has = |known: &[&str]| flags.iter().any(|flag| known.contains(flag));
         let refusal = match target.as_str() {
             "-" => refusal(flags),
-            _ if has(&["F", "FORBIDDEN"]) => Some("=403"),
+            _ if has(flags, &["F", "FORBIDDEN"]) => Some("=403"),
             _ => None,
         };
         if refusal.is_some() && expression::is_of_hidden_names(pattern)
@@ -110,10 +109,9 @@ impl Reader {
         {
             return RewriteRule::None;
         }
-        if begins_with(flags, &["S=", "SKIP="])
-            || has(&["C", "CHAIN", "N", "NEXT"])
-            || pattern.starts_with('!')
-        {
+        let depends_on_others =
+            begins_with(flags, &["S=", "SKIP="]) || has(flags, &["C", "CHAIN", "N", "NEXT"]);
+        if depends_on_others || pattern.starts_with('!') {
             return RewriteRule::Unknown;
         }
         let Some((location, target)) = self.located(pattern, target, flags, conditions) else {
@@ -195,6 +193,10 @@ impl Reader {
         };
         format!("{file}{directory}{target}")
     }
+}
+
+fn has(flags: &[&str], known: &[&str]) -> bool {
+    flags.iter().any(|flag| known.contains(flag))
 }
 
 fn begins_with(flags: &[&str], starts: &[&str]) -> bool {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ::preload::{Cold, Gain, Replay};
-use measure::stats::{block_resample, bootstrap, mean, median};
+use measure::stats::{Interval, block_resample, bootstrap, mean, median};
 
 use super::Failed;
 use super::site::Site;
@@ -55,6 +55,36 @@ pub(super) fn cold(site: &Site, replays: &[Replay]) -> Result<Cold, Failed> {
     })
 }
 
+/// Returns the number of requests that take as long as a block should.
+fn block_size(site: &Site, replays: &[Replay]) -> Result<usize, Failed> {
+    let began = Instant::now();
+    block(site, &mix(replays, replays.len()))?;
+    let one = began.elapsed().as_secs_f64() / replays.len() as f64;
+    let most = (BLOCK.as_secs_f64() / one.max(1e-6)) as usize;
+    Ok(most.clamp(1, 2000))
+}
+
+/// Returns the figures of one site: 0 without the list, 1 with it.
+fn side(pairs: &[[f64; 2]], number: usize) -> Vec<f64> {
+    pairs.iter().map(|pair| pair[number]).collect()
+}
+
+/// Returns the share of the CPU time that the list saves, with its confidence interval.
+fn share_saved(pairs: &[[f64; 2]]) -> Interval {
+    let share = |pairs: &[[f64; 2]]| {
+        1.0 - median(&side(pairs, 1)) / median(&side(pairs, 0)).max(f64::MIN_POSITIVE)
+    };
+    bootstrap(share(pairs), DRAWS, |rng| {
+        let drawn = block_resample(rng, pairs.len());
+        share(
+            &drawn
+                .into_iter()
+                .map(|number| pairs[number])
+                .collect::<Vec<_>>(),
+        )
+    })
+}
+
 /// Measures the gain. Both sites have answered each path before. `cold` are the first requests, without and with the list.
 pub(super) fn gain(
     without: &Site,
@@ -63,29 +93,13 @@ pub(super) fn gain(
     time: Duration,
     cold: [Cold; 2],
 ) -> Result<Gain, Failed> {
-    let began = Instant::now();
-    block(without, &mix(replays, replays.len()))?;
-    let one = began.elapsed().as_secs_f64() / replays.len() as f64;
-    let most = (BLOCK.as_secs_f64() / one.max(1e-6)) as usize;
-    let mix = mix(replays, most.clamp(1, 2000));
+    let mix = mix(replays, block_size(without, replays)?);
     block(with, &mix)?;
     let pairs = pairs(without, with, &mix, time)?;
-    let share = |pairs: &[[f64; 2]]| {
-        let of = |place: usize| median(&pairs.iter().map(|pair| pair[place]).collect::<Vec<_>>());
-        1.0 - of(1) / of(0).max(f64::MIN_POSITIVE)
-    };
-    let interval = bootstrap(share(&pairs), DRAWS, |rng| {
-        share(
-            &block_resample(rng, pairs.len())
-                .into_iter()
-                .map(|number| pairs[number])
-                .collect::<Vec<_>>(),
-        )
-    });
-    let of = |place: usize| mean(&pairs.iter().map(|pair| pair[place]).collect::<Vec<_>>());
+    let interval = share_saved(&pairs);
     Ok(Gain {
-        without: of(0),
-        with: of(1),
+        without: mean(&side(&pairs, 0)),
+        with: mean(&side(&pairs, 1)),
         share: interval.value,
         low: interval.low,
         high: interval.high,

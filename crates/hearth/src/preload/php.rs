@@ -1,7 +1,7 @@
 //! PHP in a child process, which code under trial cannot leave.
 
 use std::ffi::OsString;
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -120,13 +120,8 @@ impl Php {
                     .take()
                     .map(|mut stdin| stdin.write_all(input.as_bytes()))
             });
-            let read = |stream: Option<Box<dyn std::io::Read + Send>>| {
-                let mut bytes = Vec::new();
-                let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
-                String::from_utf8_lossy(&bytes).into_owned()
-            };
-            let output = scope.spawn(move || read(stdout.map(|stream| Box::new(stream) as _)));
-            let errors = scope.spawn(move || read(stderr.map(|stream| Box::new(stream) as _)));
+            let output = scope.spawn(move || read(stdout));
+            let errors = scope.spawn(move || read(stderr));
             let status = wait(&mut child)?;
             let text = |thread: std::thread::ScopedJoinHandle<'_, String>| {
                 thread.join().unwrap_or_default()
@@ -146,6 +141,13 @@ impl Php {
             })
         })
     }
+}
+
+/// Returns what the stream gives up to its end, or up to an error.
+fn read(stream: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Waits for the child; `None` if it had to be killed.

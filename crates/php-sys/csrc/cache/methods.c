@@ -186,6 +186,18 @@ static bool is_there(hearth_str key)
 	return hearth_on_cache_read(key, &found) == HEARTH_CACHE_YES;
 }
 
+/* Adds `write->number` to the entry. Returns a HEARTH_CACHE_* outcome; `*sum` receives the result. */
+static int add_to(hearth_cache_write *write, const hearth_cache_terms *terms, int64_t *sum)
+{
+	if (terms->ttl < 0 && !is_there(write->key)) {
+		/* A new entry with a negative ttl is not kept. */
+		*sum = write->number;
+		return HEARTH_CACHE_YES;
+	}
+	write->ttl = (uint64_t) MAX(terms->ttl, 0);
+	return hearth_on_cache_increment(write, sum);
+}
+
 static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
 {
 	HashTable *tags = NULL;
@@ -214,15 +226,8 @@ static void count(INTERNAL_FUNCTION_PARAMETERS, bool down)
 		return;
 	}
 	write = hearth_cache_write_of(&full, &terms);
-	write.ttl = (uint64_t) MAX(terms.ttl, 0);
 	write.number = down ? -by : by;
-	if (terms.ttl < 0 && !is_there(write.key)) {
-		/* A new entry with a negative ttl is not kept. */
-		sum = write.number;
-		outcome = HEARTH_CACHE_YES;
-	} else {
-		outcome = hearth_on_cache_increment(&write, &sum);
-	}
+	outcome = add_to(&write, &terms, &sum);
 	hearth_cache_terms_free(&terms);
 	if (!hearth_cache_is_refused(outcome, "The number could not be written") && hearth_cache_done(outcome, 0)) {
 		RETURN_LONG((zend_long) sum);

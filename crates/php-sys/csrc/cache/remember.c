@@ -182,6 +182,18 @@ static bool pause_for(const computation *of, uint64_t holder, useconds_t *time)
 	return !EG(exception);
 }
 
+/*
+ * Claims the computation. HEARTH_CACHE_NO: another task computes, `*holder` tells which. HEARTH_CACHE_FULL: the caller
+ * holds the claim already, or there is no room for one; it computes.
+ */
+static int claim(const computation *of, uint64_t *holder)
+{
+	if (of->token) {
+		return HEARTH_CACHE_FULL;
+	}
+	return hearth_on_cache_claim(HEARTH_CACHE_COMPUTATION, key_of(of), (hearth_str){"", 0}, COMPUTATION_TIME, holder);
+}
+
 /* Waits until the value is in `out`; false: the caller must compute it, or an exception is pending. */
 static bool wait_for_turn(computation *of, zval *out)
 {
@@ -201,8 +213,7 @@ static bool wait_for_turn(computation *of, zval *out)
 			}
 			return true;
 		}
-		outcome = of->token ? HEARTH_CACHE_FULL : hearth_on_cache_claim(HEARTH_CACHE_COMPUTATION, key_of(of), (hearth_str){"", 0}, COMPUTATION_TIME,
-			&holder);
+		outcome = claim(of, &holder);
 		if (outcome == HEARTH_CACHE_NO && is_there) {
 			hearth_on_cache_count(HEARTH_CACHE_SPARED);
 			return true;

@@ -233,14 +233,50 @@ static void register_script(zval *server, hearth_str path)
 	set_str(server, "REDIRECT_STATUS", (hearth_str){"200", 3});
 }
 
+static void register_head(zval *server, const hearth_request_head *head)
+{
+	set_str(server, "REQUEST_METHOD", head->method);
+	set_str(server, "REQUEST_URI", head->target);
+	set_str(server, "QUERY_STRING", hearth_query_string(head));
+	set_str(server, "SERVER_PROTOCOL", head->protocol);
+	set_str(server, "GATEWAY_INTERFACE", (hearth_str){"CGI/1.1", 7});
+	set_str(server, "SERVER_SOFTWARE", (hearth_str){software, sizeof software - 1});
+}
+
+static void register_client(void *request, zval *server)
+{
+	hearth_client client = hearth_on_client(request);
+
+	set_str(server, "REQUEST_SCHEME", client.secure ? (hearth_str){"https", 5} : (hearth_str){"http", 4});
+	if (client.secure) {
+		set_str(server, "HTTPS", (hearth_str){"on", 2});
+	}
+	set_str(server, "REMOTE_ADDR", client.address);
+	set_port(server, "REMOTE_PORT", client.port);
+	set_str(server, "SERVER_ADDR", client.local);
+	set_port(server, "SERVER_PORT", client.local_port);
+	register_server_name(request, server, client.local);
+}
+
+static void register_content(void *request, zval *server)
+{
+	hearth_str type, field;
+	int64_t length;
+
+	hearth_on_content(request, &type, &length);
+	if (type.len) {
+		set_str(server, "CONTENT_TYPE", type);
+	}
+	if (hearth_on_header(request, (hearth_str){"content-length", 14}, &field)) {
+		set_str(server, "CONTENT_LENGTH", field);
+	}
+}
+
 /* The register_server_variables of our sapi_module. */
 void hearth_register_server_variables(zval *server)
 {
 	void *request = SG(server_context);
 	hearth_request_head head;
-	hearth_client client;
-	hearth_str host, type;
-	int64_t length;
 
 	if (Z_TYPE(boot_server) == IS_ARRAY) {
 		zend_hash_copy(Z_ARRVAL_P(server), Z_ARRVAL(boot_server), zval_add_ref);
@@ -251,30 +287,10 @@ void hearth_register_server_variables(zval *server)
 		return;
 	}
 	hearth_on_head(request, &head);
-	client = hearth_on_client(request);
-	set_str(server, "REQUEST_METHOD", head.method);
-	set_str(server, "REQUEST_URI", head.target);
-	set_str(server, "QUERY_STRING", hearth_query_string(&head));
-	set_str(server, "SERVER_PROTOCOL", head.protocol);
-	set_str(server, "GATEWAY_INTERFACE", (hearth_str){"CGI/1.1", 7});
-	set_str(server, "SERVER_SOFTWARE", (hearth_str){software, sizeof software - 1});
-	set_str(server, "REQUEST_SCHEME", client.secure ? (hearth_str){"https", 5} : (hearth_str){"http", 4});
-	if (client.secure) {
-		set_str(server, "HTTPS", (hearth_str){"on", 2});
-	}
-	set_str(server, "REMOTE_ADDR", client.address);
-	set_port(server, "REMOTE_PORT", client.port);
-	set_str(server, "SERVER_ADDR", client.local);
-	set_port(server, "SERVER_PORT", client.local_port);
-	register_server_name(request, server, client.local);
+	register_head(server, &head);
+	register_client(request, server);
 	register_script(server, head.path);
-	hearth_on_content(request, &type, &length);
-	if (type.len) {
-		set_str(server, "CONTENT_TYPE", type);
-	}
-	if (hearth_on_header(request, (hearth_str){"content-length", 14}, &host)) {
-		set_str(server, "CONTENT_LENGTH", host);
-	}
+	register_content(request, server);
 	register_headers(request, server);
 }
 

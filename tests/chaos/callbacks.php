@@ -177,3 +177,96 @@ function paths(Context $c, int $n, Closure $fn): void
     };
     see($c);
 }
+
+/** Background work has superglobals of its own. A Fiber that another task goes on with has those of that task. */
+function variables(Context $c, Closure $fn): void
+{
+    Hearth\background(function () use ($c, $fn) {
+        $task = Hearth\Internal\taskId();
+        $_GET['background'] = $_ENV['background'] = $_SESSION['background'] = $c->token;
+        $fn();
+        if (Hearth\Internal\taskId() === $task && ($_GET['background'] ?? '') . ($_ENV['background'] ?? '') !== $c->token . $c->token) {
+            mixed('background', $c, [$_GET, $_ENV['background'] ?? null]);
+        }
+    });
+    nap($c, 300);
+    home($c) && isset($_GET['background']) && mixed('$_GET', $c, $_GET);
+    home($c) && isset($_ENV['background']) && mixed('$_ENV', $c, $_ENV['background']);
+    home($c) && own($c, $_SESSION['background'] ?? '');
+}
+
+/** A converter whose bytes have no meaning. */
+final class Converter extends UConverter
+{
+    public ?Closure $fn = null;
+    public function toUCallback(int $reason, string $source, string $units, &$error): string|int|array|null
+    {
+        $this->fn && ($this->fn)();
+        $error = U_ZERO_ERROR;
+        return '?';
+    }
+}
+
+function converter(Context $c, Closure $fn): void
+{
+    $converter = new Converter('utf-8', 'ascii');
+    $converter->fn = $fn;
+    own($c, (string) $converter->convert("\xe4$c->token\xff"));
+}
+
+function aggregated(Context $c, Closure $fn): void
+{
+    $database = new SQLite3(':memory:');
+    $database->createAggregate('last', function ($all, $n, $x) use ($fn) { $fn(); return $x; }, fn ($all) => $all, 1);
+    $database->createCollation('own', function ($a, $b) use ($fn) { $fn(); return $a <=> $b; });
+    own($c, (string) @$database->querySingle("SELECT last(x) FROM (SELECT '$c->token' x UNION ALL SELECT '$c->token') ORDER BY 1 COLLATE own"));
+}
+
+function entity(Context $c, Closure $fn): void
+{
+    libxml_set_external_entity_loader(function () use ($c, $fn) {
+        $fn();
+        $file = fopen('php://memory', 'w+');
+        fwrite($file, "<!ENTITY e '$c->token'>");
+        rewind($file);
+        return $file;
+    });
+    $document = new DOMDocument();
+    @$document->loadXML('<!DOCTYPE a SYSTEM "http://x/y.dtd"><a>&e;</a>', LIBXML_DTDLOAD | LIBXML_NOENT);
+    own($c, $document->textContent);
+}
+
+function transformed(Context $c, Closure $fn): void
+{
+    $style = new DOMDocument();
+    $style->loadXML('<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:php="http://php.net/xsl">'
+        . '<xsl:template match="/"><r><xsl:value-of select="php:function(\'XPathCall::call\')"/><xsl:value-of select="."/></r></xsl:template></xsl:stylesheet>');
+    $processor = new XSLTProcessor();
+    $processor->importStylesheet($style);
+    $processor->registerPHPFunctions();
+    $source = new DOMDocument();
+    $source->loadXML("<a>$c->token</a>");
+    XPathCall::$fn = $fn;
+    own($c, (string) $processor->transformToXml($source));
+}
+
+function written(Context $c, Closure $fn): void
+{
+    $writer = new XMLWriter();
+    @$writer->openUri(Wrapper::at($fn));
+    $writer->writeElement('a', $c->token);
+    $writer->flush();
+}
+
+/** Code that libraries call. */
+function libraries(Context $c, int $n, Closure $fn): void
+{
+    match ($n % 5) {
+        0 => converter($c, $fn),
+        1 => aggregated($c, $fn),
+        2 => entity($c, $fn),
+        3 => transformed($c, $fn),
+        default => written($c, $fn),
+    };
+    see($c);
+}

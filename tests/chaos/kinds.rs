@@ -216,4 +216,6 @@ pub(crate) const KINDS: &[Kind] = &[
     kind("pool-quiet", 6, "quietly(function () use ($c) { pool(§i)->with(function ($x) use ($c) { §0 }, 0.1); });"),
     kind("database", 8, "database($c, function () use ($c) { §0 });"),
     kind("transaction", 5, "transaction($c, function () use ($c) { §0 });"),
+    kind("background-variables", 6, "variables($c, function () use ($c) { §0 });"),
+    kind("libraries", 8, "libraries($c, §n, function () use ($c) { §0 });"),
 ];

@@ -113,7 +113,7 @@ impl Opt {
         format!("HEARTH_{}", self.key.replace('.', "_").to_uppercase())
     }
 
-    pub fn repeatable(&self) -> bool {
+    pub(crate) fn repeatable(&self) -> bool {
         matches!(
             self.kind,
             Kind::Directories | Kind::UrlPaths | Kind::Listen | Kind::Proxies | Kind::Routes

@@ -23,8 +23,8 @@ pub struct Limits {
 
 impl Limits {
     /// Bytes of the longest target, whatever the limit of the head.
-    pub const LONGEST_TARGET: usize = 65_534;
-    pub const MOST_FIELDS: usize = 128;
+    pub(crate) const LONGEST_TARGET: usize = 65_534;
+    pub(crate) const MOST_FIELDS: usize = 128;
 }
 
 impl Default for Limits {

@@ -41,7 +41,7 @@ impl Client {
 
     /// The local address as text; empty if it is not known.
     #[must_use]
-    pub fn local_text(&self) -> &str {
+    pub(crate) fn local_text(&self) -> &str {
         &self.texts()[1]
     }
 

@@ -7,7 +7,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::CString;
 use std::fmt;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http1::{BodyError, RequestHead, ResponseHead};
@@ -45,7 +45,6 @@ pub struct Request {
     pipe: RefCell<Option<Rc<Pipe>>>,
     responded: Cell<bool>,
     ended: Cell<bool>,
-    waiter: RefCell<Option<Waker>>,
     joined: RefCell<Vec<u8>>,
     /// When the request's time is over, in milliseconds of the host's clock.
     deadline: Cell<u64>,
@@ -119,7 +118,6 @@ impl Request {
             pipe: RefCell::new(None),
             responded: Cell::new(false),
             ended: Cell::new(false),
-            waiter: RefCell::new(None),
             joined: RefCell::default(),
             deadline: Cell::new(u64::MAX),
             overdue: Cell::new(None),
@@ -194,18 +192,6 @@ impl Request {
         self.incoming.borrow_mut().replace(whole);
     }
 
-    /// Waits for the response without running the task: for a caller that has handed the task over.
-    pub fn poll_response(&self, context: &mut Context<'_>) -> Poll<Option<Response>> {
-        if let Some(response) = self.take_response() {
-            return Poll::Ready(Some(response));
-        }
-        if self.ended.get() {
-            return Poll::Ready(None);
-        }
-        *self.waiter.borrow_mut() = Some(context.waker().clone());
-        Poll::Pending
-    }
-
     /// Whether the handler has ended, in any way.
     pub fn has_ended(&self) -> bool {
         self.ended.get()
@@ -232,13 +218,6 @@ impl Request {
             *self.pipe.borrow_mut() = Some(Rc::clone(pipe));
         }
         *self.response.borrow_mut() = Some(response);
-        self.wake();
-    }
-
-    fn wake(&self) {
-        if let Some(waker) = self.waiter.borrow_mut().take() {
-            waker.wake();
-        }
     }
 
     /// Sends the last piece of the body and ends it. Never waits.
@@ -255,7 +234,6 @@ impl Request {
     pub fn end(&self) {
         self.ended.set(true);
         self.finish(Bytes::new());
-        self.wake();
     }
 
     /// Breaks the stream off (an exception or a fatal error after the head was sent), so that the client does not take the

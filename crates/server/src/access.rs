@@ -85,7 +85,7 @@ impl AccessLog {
     }
 
     /// Sets the function that is told, now and then, why lines cannot be written.
-    pub fn complain_to(&self, complain: impl Fn(String) + 'static) {
+    pub(crate) fn complain_to(&self, complain: impl Fn(String) + 'static) {
         let _ = self.complain.set(Box::new(complain));
     }
 

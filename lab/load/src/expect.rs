@@ -60,12 +60,12 @@ impl Expect {
     }
 
     /// Accepts every status as good (ab counts failures that way).
-    pub fn any_status(&mut self) {
+    pub(crate) fn any_status(&mut self) {
         self.any_status = true;
     }
 
     /// Rejects a body whose length differs from that of the first (ab without `-l`).
-    pub fn same_length(&mut self) {
+    pub(crate) fn same_length(&mut self) {
         self.same_length = true;
     }
 

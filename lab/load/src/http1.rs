@@ -208,12 +208,12 @@ impl Reader {
     }
 
     /// Returns whether no byte of the response has arrived yet.
-    pub fn is_fresh(&self) -> bool {
+    pub(crate) fn is_fresh(&self) -> bool {
         self.stage == Stage::Head && self.pending.is_empty() && self.head_bytes == 0
     }
 
     /// Returns whether the response ends with the connection.
-    pub fn ends_at_close(&self) -> bool {
+    pub(crate) fn ends_at_close(&self) -> bool {
         self.stage == Stage::UntilClose
     }
 

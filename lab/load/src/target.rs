@@ -181,7 +181,7 @@ impl Target {
 
     /// Returns the address as text.
     #[must_use]
-    pub fn address_words(&self) -> String {
+    pub(crate) fn address_words(&self) -> String {
         match &self.address {
             Address::Tcp(address) => address.to_string(),
             Address::Unix(path) => format!("unix:{}", path.display()),

@@ -111,7 +111,7 @@ pub fn block_resample(rng: &mut SmallRng, n: usize) -> Vec<usize> {
 /// Returns the p value of the two-sided Mann-Whitney U test: exact for small samples (ties count half), by the normal
 /// approximation beyond 20 values in all.
 #[must_use]
-pub fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 1.0;
     }
@@ -176,7 +176,7 @@ pub struct TwoStates {
 /// Looks for a gap more than three times the spread inside the groups it separates, with at
 /// least two members on either side and 20 % between the group means.
 #[must_use]
-pub fn two_states(values: &[f64]) -> Option<TwoStates> {
+pub(crate) fn two_states(values: &[f64]) -> Option<TwoStates> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let cut = (2..sorted.len().saturating_sub(1))

@@ -77,7 +77,7 @@ impl Worth {
 /// Returns every piece of advice with its gain: first changes that help, the largest gain first, then those that show no
 /// difference, then those that cost.
 #[must_use]
-pub fn gains(run: &Run) -> Vec<(&Advice, Option<Gain>)> {
+pub(crate) fn gains(run: &Run) -> Vec<(&Advice, Option<Gain>)> {
     let floor = run.noise.aa_floor.unwrap_or(0.0);
     let mut all: Vec<_> = run.advice.iter().map(|one| (one, gain(run, one))).collect();
     let ratio = |gain: &Option<Gain>| gain.as_ref().map_or(0.0, |gain| gain.ratio.value);

@@ -44,7 +44,7 @@ impl Scenario {
     /// Returns whether the cells compare ways of doing something on each runtime, rather than runtimes: then most
     /// runtimes have several variants.
     #[must_use]
-    pub fn compares_variants(&self) -> bool {
+    pub(crate) fn compares_variants(&self) -> bool {
         let tried = self.cells.iter().filter(|cell| cell.status.was_tried());
         let runtimes: BTreeSet<&str> = tried.map(|cell| cell.runtime.as_str()).collect();
         let varied = runtimes.iter().filter(|runtime| {
@@ -58,7 +58,7 @@ impl Scenario {
     /// Returns the cell that `cell` is compared with: in a sweep the same server's smallest number, else the same
     /// runtime's first variant, else the first runtime with the same variant and load. None for the reference itself.
     #[must_use]
-    pub fn base_of(&self, cell: &Cell) -> Option<&Cell> {
+    pub(crate) fn base_of(&self, cell: &Cell) -> Option<&Cell> {
         let variants = self.compares_variants();
         let own = |other: &Cell| other.runtime == cell.runtime && other.column == cell.column;
         let beside = |other: &Cell| {

@@ -64,7 +64,7 @@ pub fn method(run: &Run) -> Vec<(&'static str, String)> {
 
 /// Returns text such as `2 to 3 repeats of each cell, as many as fitted into the time, of 0.5 to 0.8 s each`.
 #[must_use]
-pub fn repeats_words(run: &Run) -> String {
+pub(crate) fn repeats_words(run: &Run) -> String {
     let ((fewest, most), (shortest, longest)) = run.repeats();
     let span = |low: String, high: String| match low == high {
         true => low,

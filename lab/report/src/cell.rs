@@ -8,7 +8,7 @@ use measure::diagnose::{Verdict, Weight};
 use std::collections::BTreeSet;
 
 /// The share of failures above which a rate is that of a failing server.
-pub const FAILING: f64 = 0.001;
+const FAILING: f64 = 0.001;
 
 fn sum(repeat: &Repeat, role: Role, what: impl Fn(&Use) -> f64) -> Option<f64> {
     let mut parts = repeat
@@ -74,7 +74,7 @@ impl Cell {
     /// Returns this cell's figure over that of `base`, in pairs of the same block; unpaired if they have no block in
     /// common or `paired` is false.
     #[must_use]
-    pub fn ratio_to(&self, base: &Self, metric: &Metric, paired: bool) -> Option<Estimate> {
+    pub(crate) fn ratio_to(&self, base: &Self, metric: &Metric, paired: bool) -> Option<Estimate> {
         let (base, own) = (base.samples(metric), self.samples(metric));
         let pairs: Vec<(f64, f64)> = own
             .iter()
@@ -174,7 +174,7 @@ impl Cell {
 impl Status {
     /// Returns whether the cell could have figures: whether its runtime is installed and can take part.
     #[must_use]
-    pub fn was_tried(&self) -> bool {
+    pub(crate) fn was_tried(&self) -> bool {
         !matches!(self, Self::NotInstalled { .. } | Self::NotApplicable { .. })
     }
 }

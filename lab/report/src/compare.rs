@@ -262,7 +262,7 @@ impl Row {
 impl Comparison {
     /// Returns the rates that have fallen by more than the gate allows.
     #[must_use]
-    pub fn regressions(&self) -> Vec<&Row> {
+    pub(crate) fn regressions(&self) -> Vec<&Row> {
         let share = self.gate.max_regress;
         self.rows
             .iter()

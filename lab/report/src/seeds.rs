@@ -84,7 +84,7 @@ pub fn figures() -> &'static [Figure] {
 }
 
 /// Returns the figures that the cells of a scenario repeat.
-pub fn of_scenario(scenario: &Scenario) -> impl Iterator<Item = &'static Figure> {
+pub(crate) fn of_scenario(scenario: &Scenario) -> impl Iterator<Item = &'static Figure> {
     figures()
         .iter()
         .filter(move |figure| figure.scenario == scenario.name)
@@ -104,7 +104,7 @@ pub fn beside(scenario: &Scenario, cell: &Cell) -> Option<&'static Figure> {
 
 /// Returns whether a figure of a write-up is shown beside at least one cell.
 #[must_use]
-pub fn any_beside(scenario: &Scenario) -> bool {
+pub(crate) fn any_beside(scenario: &Scenario) -> bool {
     scenario
         .cells
         .iter()
@@ -114,15 +114,8 @@ pub fn any_beside(scenario: &Scenario) -> bool {
 impl Figure {
     /// Returns whether the write-up's runtime is of the same kind as `runtime`.
     #[must_use]
-    pub fn stands_beside(&self, runtime: &str) -> bool {
+    fn stands_beside(&self, runtime: &str) -> bool {
         runtime.split('-').next() == Some(self.runtime.as_str())
-    }
-
-    /// Returns the share of requests that failed.
-    #[must_use]
-    pub fn failed_share(&self) -> f64 {
-        self.requests
-            .map_or(0.0, |all| self.failed as f64 / all.max(1) as f64)
     }
 }
 
@@ -153,7 +146,7 @@ mod tests {
             .iter()
             .find(|one| one.variant == "group 1 pool off")
             .unwrap();
-        assert!((pool.failed_share() - 0.406).abs() < 0.001);
+        assert_eq!((pool.failed, pool.requests), (1736, Some(4280)));
         assert!((pool.good - 253.77).abs() < 0.1, "{}", pool.good);
     }
 

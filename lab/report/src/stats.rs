@@ -10,7 +10,7 @@ use measure::stats::median;
 pub const ENOUGH: usize = 6;
 
 /// The smallest change that counts; any below it is noise on any machine.
-pub const SMALLEST_CHANGE: f64 = 0.02;
+pub(crate) const SMALLEST_CHANGE: f64 = 0.02;
 
 /// Two-sided 95 % quantiles of Student's t for 1, 2, … degrees of freedom.
 const STUDENT: [f64; 10] = [
@@ -138,7 +138,7 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
 /// Returns `other / base` of samples that are not paired, such as those of two runs. The interval is that of Hodges and
 /// Lehmann's estimate (Moses) from four samples a side on, and Welch's t on the logarithms below that.
 #[must_use]
-pub fn unpaired(base: &[f64], other: &[f64]) -> Option<Estimate> {
+pub(crate) fn unpaired(base: &[f64], other: &[f64]) -> Option<Estimate> {
     let positive = |side: &[f64]| {
         side.iter()
             .copied()

@@ -24,7 +24,7 @@ pub struct Curve {
 
 /// Returns the points of one curve. Repeats are in the order of their blocks, so that those of two points form pairs.
 #[must_use]
-pub fn points(scenario: &Scenario, runtime: &str, variant: &str) -> Points {
+pub(crate) fn points(scenario: &Scenario, runtime: &str, variant: &str) -> Points {
     let mut points: Points = scenario
         .cells
         .iter()
@@ -42,7 +42,7 @@ pub fn points(scenario: &Scenario, runtime: &str, variant: &str) -> Points {
 
 /// Returns every curve of a scenario; none if the scenario is no sweep.
 #[must_use]
-pub fn curves(run: &Run, scenario: &Scenario) -> Vec<Curve> {
+pub(crate) fn curves(run: &Run, scenario: &Scenario) -> Vec<Curve> {
     let mut names: Vec<(&str, &str)> = Vec::new();
     for cell in scenario.cells.iter().filter(|cell| cell.x.is_some()) {
         let name = (cell.runtime.as_str(), cell.variant.as_str());

@@ -9,7 +9,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
 /// The number of distinct points that a fit needs.
-pub const POINTS: usize = 6;
+const POINTS: usize = 6;
 /// The multiple of the largest measured number beyond which no maximum is named.
 const REACH: f64 = 1.5;
 const RESAMPLES: usize = 400;

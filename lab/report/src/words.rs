@@ -78,7 +78,7 @@ pub fn verdict(ratio: &Estimate, floor: f64) -> String {
 
 /// Formats a rate's ratio in both units and directions: `+23 % req/s = −19 % time per request`.
 #[must_use]
-pub fn both_ways(ratio: f64) -> String {
+pub(crate) fn both_ways(ratio: f64) -> String {
     format!(
         "{} req/s = {} time per request",
         signed(ratio),
@@ -127,14 +127,14 @@ pub fn percentile(latency: &Distribution, percent: f64) -> String {
 
 /// Returns the name of a cell's runtime.
 #[must_use]
-pub fn runtime_name<'run>(run: &'run Run, id: &'run str) -> &'run str {
+pub(crate) fn runtime_name<'run>(run: &'run Run, id: &'run str) -> &'run str {
     run.runtime(id).map_or(id, |runtime| &runtime.name)
 }
 
 /// Returns a cell's name inside its scenario: runtime, variant, place on the axis, and whether it is configured as in the
 /// write-up.
 #[must_use]
-pub fn cell_name(run: &Run, cell: &Cell) -> String {
+pub(crate) fn cell_name(run: &Run, cell: &Cell) -> String {
     let mut name = runtime_name(run, &cell.runtime).to_owned();
     if !cell.variant.is_empty() {
         name += &format!(", {}", cell.variant);

@@ -149,7 +149,7 @@ fn mistakes_of_operators_are_told() {
     let brackets = "[".repeat(10_000);
     let (code, text) = told(&format!("set k {brackets} app.php --as-json"));
     assert!(code == Some(2) && text.len() < 300, "{text}");
-    assert!(text.contains("[\"… is no JSON: recursion limit"), "{text}");
+    assert!(text.contains("[\"… is not JSON: recursion limit"), "{text}");
     for question in ["get", "delete"] {
         let (code, text) = ask(&[question, "", "app.php"].map(OsStr::new));
         assert!(

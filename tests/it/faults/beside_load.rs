@@ -55,6 +55,11 @@ impl Ordinary {
     #[track_caller]
     fn beside(server: &Server, fault: impl FnOnce()) -> (usize, usize) {
         let seen = Ordinary::default();
+        let answered = || !seen.times.lock().expect("no client panicked").is_empty();
+        let fault = || {
+            fault();
+            eventually("an ordinary request is answered", answered);
+        };
         meanwhile(CLIENTS, |_, done| seen.visit(server, done), fault);
         let mut times = seen.times.into_inner().expect("no client panicked");
         assert!(!times.is_empty());

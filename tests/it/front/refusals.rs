@@ -56,7 +56,7 @@ fn a_refused_request_is_logged_with_its_client_and_the_reason() {
             ),
             (
                 "CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n",
-                ["no proxy", "status=405", "request=\"CONNECT h:1\""],
+                ["not a proxy", "status=405", "request=\"CONNECT h:1\""],
             ),
             (
                 &format!("GET /{long} HTTP/1.1\r\nHost: h\r\n\r\n"),

@@ -156,7 +156,7 @@ fn a_request_over_its_time_ends_whatever_it_catches() {
 /// Each of these loops begins what is short, and mostly that runs when the time is over.
 const LOOPS: &str = r#"
     use function Hearth\{async, defer, parallel, race, timeout};
-    final class Loops { public function __destruct() { for (;;) { async(fn () => usleep(3000)); } } }
+    final class Loops { public function __destruct() { for (;;) { async(fn () => usleep(3000)); usleep(1000); } } }
     function compute() { for ($n = 0; $n < 100000; $n++) { strlen('x'); } }
     function catches() { try { compute(); } catch (Throwable) {} }
     function begins() { for (;;) { yield async(compute(...)); } }

@@ -25,6 +25,8 @@ void hearth_process_state_note(void);
 void hearth_process_state_put_back(hearth_request_state *state);
 void hearth_register_errors(void);
 void hearth_task_end_broken(hearth_task *task);
+/* Called at the end of boot: notes what the compiler begins with. */
+void hearth_loading_seal(void);
 void hearth_report_exception(void);
 void hearth_report_unseen(zend_object *exception, void *owner);
 /* A pending exception, set aside while other PHP code runs; `exception` may be NULL. */

@@ -166,6 +166,14 @@ void hearth_remove_temporary_files(void)
 
 /* ---- code that was being loaded ---- */
 
+/* CG(compiler_options) outside of any compilation: extensions such as Xdebug have added theirs. */
+static uint32_t compiler_options;
+
+void hearth_loading_seal(void)
+{
+	compiler_options = CG(compiler_options);
+}
+
 /*
  * No task is left in the middle of a compilation or an autoloader, so what they have of either belongs to the request that broke.
  * The engine has emptied the compiler's stacks itself (php_error_cb). An entry of in_autoload says "not found" of its class.
@@ -175,6 +183,7 @@ static void forget_loading(void)
 	if (EG(in_autoload)) {
 		zend_hash_clean(EG(in_autoload));
 	}
+	CG(compiler_options) = compiler_options;
 	CG(compiled_filename) = NULL;
 	CG(active_op_array) = NULL;
 	CG(ast) = NULL;

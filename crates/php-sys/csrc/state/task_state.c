@@ -58,6 +58,7 @@ void hearth_state_seal(bool cli)
 		hearth_ini_seal();
 	}
 	hearth_session_seal(cli);
+	hearth_loading_seal();
 	if (!cli) {
 		hearth_superglobals_seal();
 	}

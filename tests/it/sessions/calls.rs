@@ -45,7 +45,7 @@ const APP: &str = r#"
             case '/pid': return (string) getmypid();
         }
         $warning = error_get_last()['message'] ?? 'none';
-        return str_ends_with($warning, 'Another call of this request is opening or closing the session') ? 'refused' : $warning;
+        return str_contains($warning, 'Another call of this request is opening or closing the session') ? 'refused' : $warning;
     };"#;
 
 fn app() -> ServerBuilder {

@@ -99,11 +99,6 @@ static void respond(hearth_request_state *state)
 	}
 }
 
-static void put_process_back(hearth_request_state *state)
-{
-	hearth_process_state_put_back(state);
-}
-
 /* ---- temporary files ---- */
 
 /* The stream stays open: other code may still read from it. */
@@ -204,7 +199,7 @@ void hearth_task_end_broken(hearth_task *task)
 {
 	static const step steps[] = {
 		set_status, call_shutdown_functions, flush_output, end_session, end_session_locks, end_cache_locks, remove_uploads,
-		remove_body_file, respond, put_process_back,
+		remove_body_file, respond, hearth_process_state_put_back,
 	};
 
 	forget_loading();

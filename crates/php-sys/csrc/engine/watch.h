@@ -38,7 +38,7 @@ struct hearth_watch {
 	uint8_t begins;           /* HEARTH_ENDS_* where the function begins more of an end: see request/refuse_more.c */
 	bool bails_out;           /* see engine/soap.c */
 	bool of_process;          /* the function changes state of the process: see engine/process_facts.c */
-	bool of_session;          /* the function opens or closes the session: see request/session_calls.c */
+	bool of_session;          /* the function opens or closes the session: see session/calls.c */
 };
 
 /* Returns the watch of this function and of all others with the same handler, and makes one if there is none. */

@@ -3,6 +3,7 @@
 #include "mode/mode.h"
 #include "pool/pool.h"
 #include "request/request.h"
+#include "session/session.h"
 #include "mode/cli_arginfo.h"
 
 #include <poll.h>

@@ -5,6 +5,7 @@
  */
 #include "mode/mode.h"
 #include "request/request.h"
+#include "session/session.h"
 #include "task/no_suspend.h"
 #include "task/entry.h"
 #include "mode/frankenphp_arginfo.h"

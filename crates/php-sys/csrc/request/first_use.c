@@ -7,6 +7,7 @@
 #include "engine/replace.h"
 #include "mode/mode.h"
 #include "request/request.h"
+#include "session/session.h"
 
 /* $_POST, $_FILES, $_REQUEST */
 static bool is_of_form(const char *name)

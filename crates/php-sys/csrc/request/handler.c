@@ -1,6 +1,7 @@
 /* Calls the handler with a request, and makes sure that there is exactly one response, however the handler ends. */
 #include "engine/engine.h"
 #include "request/request.h"
+#include "session/session.h"
 #include "task/entry.h"
 
 zend_fcall_info hearth_handler;

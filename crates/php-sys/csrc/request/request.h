@@ -68,13 +68,6 @@ void hearth_env_seal(void);
 void hearth_env_clear(void);
 void hearth_env_save(hearth_request_state *state);
 void hearth_env_load(const hearth_request_state *state);
-/* request/session.c: whether a session is open, and the check of the session that session_start() has just opened. */
-bool hearth_session_is_open(void);
-void hearth_session_begun(void);
-/* Starts the session of a request where session.auto_start is on. An exception may be pending. */
-void hearth_session_auto_start(void);
-/* request/session_calls.c: forgets the call that the task was in when a fatal error left its stack. */
-void hearth_session_call_forget(const hearth_task *task);
 size_t hearth_read_post(char *buffer, size_t length);
 bool hearth_form_is_due(void);
 bool hearth_form_is_readable(hearth_request_state *state, bool wanted);

@@ -1,4 +1,7 @@
-/* Sessions in the cache that all workers share: PHP's save handler "hearth" and the class Hearth\Session. */
+/*
+ * Sessions: the calls of PHP's session module (start.c, calls.c), and sessions in the cache that all workers share, which are
+ * PHP's save handler "hearth" and the class Hearth\Session. The exchange between requests is state/session.c.
+ */
 #ifndef HEARTH_SESSION_H
 #define HEARTH_SESSION_H
 
@@ -7,6 +10,14 @@
 /* Bytes of path and id, with a NUL byte between them; as in crates/cache. */
 #define HEARTH_SESSION_MAX_KEY 1024
 #define HEARTH_SESSION_MAX_PATH 700
+
+/* session/start.c: whether a session is open, and the check of the session that session_start() has just opened. */
+bool hearth_session_is_open(void);
+void hearth_session_begun(void);
+/* Starts the session of a request where session.auto_start is on. An exception may be pending. */
+void hearth_session_auto_start(void);
+/* session/calls.c: forgets the call that the task was in when a fatal error left its stack. */
+void hearth_session_call_forget(const hearth_task *task);
 
 /* session/locks.c: the sessions that requests of this process have open. */
 typedef struct hearth_session_lock {

@@ -100,8 +100,6 @@ hearth_request_state *hearth_request_state_new(void *request)
 	state->released = false;
 	state->request = request;
 	state->tasks = 1;
-	state->session_call = 0;
-	state->session_fiber = NULL;
 	return state;
 }
 

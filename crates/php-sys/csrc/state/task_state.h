@@ -69,7 +69,7 @@ typedef struct hearth_request_state {
 	/* The active session, when there is one, and the constant SID; NULL where that is empty. */
 	php_ps_globals *session;
 	zend_string *sid;
-	uint64_t session_call;           /* the task that opens or closes it: see request/session_calls.c; 0: none does */
+	uint64_t session_call;           /* the task that opens or closes it: see session/calls.c; 0: none does */
 	zend_fiber *session_fiber;       /* the Fiber in which it does */
 
 	hearth_output output;
@@ -124,7 +124,7 @@ void hearth_session_load(hearth_request_state *state);
 void hearth_session_free(hearth_request_state *state);
 void hearth_session_end(void);
 /*
- * request/session_calls.c: called around what opens or closes the session of the running request outside of PHP's functions.
+ * session/calls.c: called around what opens or closes the session of the running request outside of PHP's functions.
  * False: a task is in a call on the session, which is left alone.
  */
 bool hearth_session_enter(void);

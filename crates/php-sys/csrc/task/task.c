@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "mode/mode.h"
 #include "request/request.h"
+#include "session/session.h"
 #include "task/task.h"
 #include "task/no_suspend.h"
 #include "task/task_object.h"

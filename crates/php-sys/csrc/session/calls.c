@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/watch.h"
 #include "request/request.h"
+#include "session/session.h"
 #include "task/task.h"
 
 static const char *const functions[] = {
@@ -35,7 +36,7 @@ void hearth_session_call(zend_execute_data *call, zval *return_value, zif_handle
 		return;
 	}
 	if (UNEXPECTED(state->session_call)) {
-		php_error_docref(NULL, E_WARNING, "Another call of this request is opening or closing the session");
+		php_error_docref(NULL, E_WARNING, "Another call of this request is opening or closing the session: make such calls one after the other");
 		RETURN_FALSE;
 	}
 	begin(state);

@@ -4,7 +4,7 @@
  * a cancellation do, and a request that catches them would write a session that another request has locked.
  */
 #include "engine/engine.h"
-#include "request/request.h"
+#include "session/session.h"
 #include "state/task_state.h"
 
 extern php_ps_globals ps_globals __attribute__((weak));

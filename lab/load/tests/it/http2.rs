@@ -3,6 +3,7 @@
 use crate::tls::tls_config;
 use crate::tool::run;
 use bytes::Bytes;
+use measure::Run;
 use rustls::ServerConfig;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -54,23 +55,29 @@ async fn serve_h2<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(strea
     }
 }
 
+/// Sends this number of requests by eight streams on each of two connections.
+fn streams(requests: &str, more: [&str; 2], url: &str) -> Run {
+    let [option, value] = more;
+    run(&[
+        "--http",
+        "2",
+        "-c",
+        "2",
+        "--streams",
+        "8",
+        "-n",
+        requests,
+        option,
+        value,
+        url,
+    ])
+}
+
 #[test]
 fn a_warm_up_adds_nothing_to_the_number_of_requests() {
     let url = format!("http://localhost:{}/", h2_server(None).port());
     for _ in 0..5 {
-        let result = run(&[
-            "--http",
-            "2",
-            "-c",
-            "2",
-            "--streams",
-            "8",
-            "-n",
-            "300",
-            "--warmup",
-            "50ms",
-            &url,
-        ]);
+        let result = streams("300", ["--warmup", "50ms"], &url);
         assert_eq!(result.counts.good, 300);
     }
 }
@@ -82,19 +89,7 @@ fn http_2_carries_many_streams_on_few_connections() {
         (h2_server(Some(tls_config(b"h2"))), "https"),
     ] {
         let url = format!("{scheme}://localhost:{}/", address.port());
-        let result = run(&[
-            "--http",
-            "2",
-            "-c",
-            "2",
-            "--streams",
-            "8",
-            "-n",
-            "1000",
-            "--expect",
-            "body=ok",
-            &url,
-        ]);
+        let result = streams("1000", ["--expect", "body=ok"], &url);
         assert_eq!(
             (result.counts.good, result.connections.opened),
             (1_000, 2),

@@ -104,7 +104,8 @@ fn what_begins_more_of_itself_at_the_end_of_a_request_ends_with_its_time() {
     server.stop();
 }
 
-/// An object that cannot be kept ends at once, and makes the next: a recursion, which is a fatal error of its request.
+/// An object that cannot be kept ends at once, and makes the next: a recursion, which is a fatal error of its request, unless
+/// its time is over just while a destructor runs. The worker serves the next request before the watchdog would end it.
 #[test]
 fn destructors_that_begin_more_of_themselves_end_with_the_time_of_their_request() {
     let paths = [
@@ -122,12 +123,11 @@ fn destructors_that_begin_more_of_themselves_end_with_the_time_of_their_request(
         let begun = Instant::now();
         let mut client = server.connect();
         client.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
-        server.expect_log("worker is replaced: a fatal error in PHP");
-        let took = begun.elapsed();
-        assert!(took < Duration::from_secs(4), "{path}: {took:?}");
         let answer = client.try_response(false);
         assert!(answer.is_ok(), "{path}: {answer:?}");
         ok(&server.get("/"));
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(4), "{path}: {took:?}");
         server.stop();
     }
 }

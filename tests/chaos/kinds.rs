@@ -218,4 +218,9 @@ pub(crate) const KINDS: &[Kind] = &[
     kind("transaction", 5, "transaction($c, function () use ($c) { §0 });"),
     kind("background-variables", 6, "variables($c, function () use ($c) { §0 });"),
     kind("libraries", 8, "libraries($c, §n, function () use ($c) { §0 });"),
+    // Servers.
+    kind("maria", 8, "maria($c, §n, function () use ($c) { §0 });"),
+    kind("postgres", 8, "postgres($c, §n, function () use ($c) { §0 });"),
+    kind("redis", 8, "redis($c, §n, function () use ($c) { §0 });"),
+    kind("web", 8, "web($c, §n, function () use ($c) { §0 });"),
 ];

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use testkit::Server;
+use testkit::service::{MariaDb, Postgres, Redis};
 
 use crate::piece::{self, Choice, Piece};
 use crate::random::Random;
@@ -13,13 +14,14 @@ use crate::traffic::{self, Echo, Traffic};
 
 const HANDLERS: u64 = 120;
 /// The text of one script, in its order.
-const LIBRARY: [&str; 7] = [
+const LIBRARY: [&str; 8] = [
     include_str!("app.php"),
     include_str!("objects.php"),
     include_str!("callbacks.php"),
     include_str!("cache.php"),
     include_str!("engine.php"),
     include_str!("streams.php"),
+    include_str!("services.php"),
     include_str!("handle.php"),
 ];
 /// A script whose compilation is a fatal error.
@@ -120,9 +122,21 @@ fn suspicious(line: &str) -> bool {
     bad.iter().any(|part| line.contains(part))
 }
 
-/// Runs the plan; returns the findings.
-pub(crate) fn run(plan: &Plan) -> Vec<String> {
-    let echo = Echo::start();
+/// Returns the variables that tell the app where the servers of this test process are.
+fn services() -> [(&'static str, String); 5] {
+    let postgres = Postgres::shared().dsn();
+    let words = postgres.trim_start_matches("pgsql:").replace(';', " ");
+    [
+        ("MYSQL", MariaDb::shared().dsn()),
+        ("MYSQL_PORT", MariaDb::shared().port.to_string()),
+        ("PGSQL", postgres),
+        ("PG", words),
+        ("REDIS", Redis::shared().port.to_string()),
+    ]
+}
+
+/// Starts a server with the plan's app.
+fn start(plan: &Plan, echo: &Echo) -> Server {
     let app = plan.app();
     let tool = tool();
     // Valgrind cannot start `/proc/self/exe`, by which the front is started; the front links no PHP.
@@ -132,8 +146,12 @@ pub(crate) fn run(plan: &Plan) -> Vec<String> {
     } else {
         ("5", "30")
     };
-    let server = Server::script(&app)
-        .inside(tool)
+    let services = services();
+    let server = Server::script(&app).inside(tool);
+    let server = services
+        .iter()
+        .fold(server, |server, (name, value)| server.env(name, value));
+    server
         .args(["--workers", "2", "--log-level", "info"])
         .args(["--request-timeout", timeout, "--request-grace", grace])
         // A small cache, so that entries push each other out; and every slow request is sampled.
@@ -153,7 +171,13 @@ pub(crate) fn run(plan: &Plan) -> Vec<String> {
         .env("ECHO", echo.address())
         .file("broken.php", BROKEN)
         .file("part.php", PART)
-        .start();
+        .start()
+}
+
+/// Runs the plan; returns the findings.
+pub(crate) fn run(plan: &Plan) -> Vec<String> {
+    let echo = Echo::start();
+    let server = start(plan, &echo);
     let send = |requests: Range<u64>| {
         traffic::send_all(&Traffic {
             address: server.address(),

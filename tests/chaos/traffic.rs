@@ -19,7 +19,8 @@ const LEAVE: u64 = 40;
 /// Longer than any wait that `request.timeout` ends, however busy the machine is.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server that answers each line `MICROSECONDS TEXT` with TEXT after that time.
+/// A server that answers each line `MICROSECONDS TEXT`, and each HTTP request for `/MICROSECONDS/TEXT`, with TEXT after that
+/// time.
 #[derive(Debug)]
 pub(crate) struct Echo {
     address: String,
@@ -29,11 +30,53 @@ pub(crate) struct Echo {
 
 fn answer(stream: TcpStream) -> Option<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    let mut reader = BufReader::new(&stream);
     let mut line = String::new();
-    BufReader::new(&stream).read_line(&mut line).ok()?;
+    reader.read_line(&mut line).ok()?;
+    if line.contains(" HTTP/1.") {
+        return answer_http(&mut reader, line);
+    }
     let (time, text) = line.split_once(' ')?;
     thread::sleep(Duration::from_micros(time.parse().ok()?));
     (&stream).write_all(text.as_bytes()).ok()
+}
+
+/// Answers the requests of a connection, the first of which begins with `line`, until the client ends it.
+fn answer_http(reader: &mut BufReader<&TcpStream>, mut line: String) -> Option<()> {
+    loop {
+        let (_, path) = line.split_once(" /")?;
+        let (time, text) = path.split_once(' ')?.0.split_once('/')?;
+        let closes = read_request(reader)?;
+        thread::sleep(Duration::from_micros(time.parse().ok()?));
+        let length = text.len();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nX-Said: {text}\r\n\r\n");
+        let mut stream = *reader.get_ref();
+        stream.write_all(head.as_bytes()).ok()?;
+        stream.write_all(text.as_bytes()).ok()?;
+        if closes {
+            return None;
+        }
+        line.clear();
+        reader.read_line(&mut line).ok()?;
+    }
+}
+
+/// Reads the fields of a request and its body; returns whether its connection ends after it.
+fn read_request(reader: &mut impl BufRead) -> Option<bool> {
+    let (mut line, mut length, mut closes) = (String::new(), 0, false);
+    while line != "\r\n" {
+        line.clear();
+        reader
+            .read_line(&mut line)
+            .ok()
+            .filter(|count| *count > 0)?;
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        closes |= line.eq_ignore_ascii_case("connection: close\r\n");
+    }
+    reader.read_exact(&mut vec![0; length]).ok()?;
+    Some(closes)
 }
 
 impl Echo {

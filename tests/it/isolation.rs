@@ -326,3 +326,49 @@ fn mb_get_info_leaves_its_settings_alone() {
     }
     server.stop();
 }
+
+/// The collector of cycles runs in whichever request fills its buffer or calls it, and destroys what others have left: the objects of
+/// a cycle, and a Fiber that is suspended.
+#[test]
+fn what_the_collector_destroys_does_not_reach_the_request_that_it_runs_in() {
+    let app = r#"class Cycle {
+            public $self;
+            function __construct(public string $of) { $this->self = $this; }
+            function __destruct() {
+                echo "destroys {$this->of}";
+                header("X-Of: {$this->of}");
+                ini_set('user_agent', $this->of);
+                error_log("{$this->of} sees " . ($_GET['me'] ?? 'nothing'));
+                if ($this->of === 'throws') { throw new LogicException('of another request'); }
+                if ($this->of === 'exits') { exit; }
+            }
+        }
+        function suspended(string $of) {
+            $fiber = new Fiber(function () use (&$fiber, $of) {
+                try { Fiber::suspend(); } finally { echo "fiber of $of"; header("X-Fiber: $of"); }
+            });
+            $fiber->start();
+        }
+        return function (Hearth\Request $request) {
+            switch ($request->path) {
+                case '/leaves': new Cycle($_GET['me']); suspended($_GET['me']); break;
+                case '/collects': $count = gc_collect_cycles(); break;
+                case '/fills': for ($n = 0; $n < 30000; $n++) { $new = new stdClass; $new->self = $new; $new = null; } break;
+            }
+            echo "{$_GET['me']} ", ini_get('user_agent'), ($count ?? 9) > 1 ? 'found' : "only $count";
+        };"#;
+    for concurrency in ["64", "1"] {
+        let server = one_worker(app).args(["--concurrency", concurrency]).start();
+        for path in ["/collects", "/fills"] {
+            for of in ["first", "throws", "exits"] {
+                ok(&server.get(&format!("/leaves?me={of}")));
+                let second = server.get(&format!("{path}?me=second"));
+                assert_eq!(ok(&second), "second found", "{path} after {of}");
+                assert_eq!(second.header("x-of"), None, "{path} after {of}");
+                assert_eq!(second.header("x-fiber"), None, "{path} after {of}");
+                server.expect_log(&format!("{of} sees nothing"));
+            }
+        }
+        server.stop();
+    }
+}

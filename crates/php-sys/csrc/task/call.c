@@ -5,6 +5,7 @@
 #include "task/task.h"
 #include "task/task_object.h"
 #include "task/call.h"
+#include "task/collector.h"
 
 static void finish_call(hearth_task *task, zval *result)
 {
@@ -75,7 +76,12 @@ static void run_call(hearth_task *task)
 	if (task->background) {
 		hearth_boot_settings_apply();
 	}
-	hearth_call(&task->callable, &result, task->argc, task->args);
+	if (task->job == HEARTH_JOB_COLLECT) {
+		ZVAL_UNDEF(&result);
+		hearth_collector_run();
+	} else {
+		hearth_call(&task->callable, &result, task->argc, task->args);
+	}
 	hearth_bail_out_of_memory();
 	finish_call(task, &result);
 }

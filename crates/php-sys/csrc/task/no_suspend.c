@@ -1,5 +1,6 @@
 /* Places where a task must not be left, and the checks whether it may be. */
 #include "engine/engine.h"
+#include "task/collector.h"
 #include "task/marks.h"
 #include "task/task.h"
 #include "task/no_suspend.h"
@@ -9,7 +10,6 @@
 static zend_op_array *(*engine_compile_file)(zend_file_handle *, int);
 static zend_op_array *(*engine_compile_string)(HEARTH_COMPILE_STRING_ARGS);
 static zend_class_entry *(*autoload)(zend_string *, zend_string *);
-static int (*collect_cycles)(void);
 
 /* ---- sections in which a task must not be left ---- */
 
@@ -150,16 +150,6 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 	return ce;
 }
 
-static int on_collect_cycles(void)
-{
-	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
-	int count;
-
-	count = collect_cycles();
-	hearth_section_leave(section);
-	return count;
-}
-
 /* ---- whether a task may wait ---- */
 
 static bool may_switch(void)
@@ -253,8 +243,7 @@ void hearth_no_suspend_in_engine(void)
 	zend_compile_string = on_compile_string;
 	autoload = zend_autoload;
 	zend_autoload = on_autoload;
-	collect_cycles = gc_collect_cycles;
-	gc_collect_cycles = on_collect_cycles;
+	hearth_collector_watch();
 }
 
 /*

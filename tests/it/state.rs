@@ -76,6 +76,29 @@ fn what_an_unknown_extension_keeps_of_the_process_is_left_alone() {
     server.stop();
 }
 
+/// Libraries take the locale of the environment when they begin. PHP code may, for its own request.
+#[test]
+fn a_library_that_takes_the_locale_of_the_environment_leaves_each_request_its_own() {
+    let folder = testkit::temporary();
+    let library = extension(folder.path(), "library", &[]);
+    let server = Server::script(
+        r#"return fn ($request) => match ($request->path) {
+            '/php' => setlocale(LC_ALL, ''),
+            '/own' => setlocale(LC_ALL, 'C.UTF-8') . ' ' . library_begin() . ' ' . setlocale(LC_ALL, 0),
+            default => (string) library_begin(),
+        } . ' ' . setlocale(LC_NUMERIC, 0);"#,
+    )
+    .args(["--workers", "1", "--ini", &format!("extension={library}")])
+    .env("LC_ALL", "C.UTF-8")
+    .start();
+    let fresh = ok(&server.get("/"));
+    assert!(fresh.ends_with(" C"), "{fresh}");
+    assert_eq!(ok(&server.get("/php")), "C.UTF-8 C.UTF-8");
+    assert_eq!(ok(&server.get("/own")), "C.UTF-8 C.UTF-8 C.UTF-8 C.UTF-8");
+    assert_eq!(ok(&server.get("/")), fresh);
+    server.stop();
+}
+
 /// Signals are the process's. What is left of them when those that use them have ended would call another request's code, or end
 /// the worker.
 #[test]

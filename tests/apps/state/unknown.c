@@ -1,6 +1,8 @@
 /* Extensions that the table of engine state does not know: `unknown` keeps a request's data, `shared` the process's. */
 #include <php.h>
 
+#include <locale.h>
+
 typedef struct { zend_long number; char *text; char *cache; } globals;
 
 #ifndef NAME
@@ -49,6 +51,13 @@ static ZEND_FUNCTION(get)
 	add_next_index_string(return_value, state.text ? state.text : state.cache ? state.cache : "");
 }
 
+/* As libraries do that begin by taking the locale of the environment. */
+static ZEND_FUNCTION(begin)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+	RETURN_STRING(setlocale(LC_ALL, ""));
+}
+
 ZEND_BEGIN_ARG_INFO_EX(arguments_set, 0, 0, 1)
 	ZEND_ARG_INFO(0, text)
 ZEND_END_ARG_INFO()
@@ -58,6 +67,7 @@ ZEND_END_ARG_INFO()
 static const zend_function_entry functions[] = {
 	{STRING(NAME) "_set", ZEND_FN(set), arguments_set, 1, 0},
 	{STRING(NAME) "_get", ZEND_FN(get), arguments_get, 0, 0},
+	{STRING(NAME) "_begin", ZEND_FN(begin), arguments_get, 0, 0},
 	ZEND_FE_END
 };
 

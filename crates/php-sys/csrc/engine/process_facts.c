@@ -152,7 +152,6 @@ void hearth_process_put_back(const hearth_process_state *state)
 
 /* Extensions whose functions are all watched. */
 static const struct { const char *extension; uint8_t keeps; } libraries[] = {
-	{"tidy", HEARTH_KEEPS_LOCALE},   /* takes the locale of the environment */
 	{"ps", HEARTH_KEEPS_LOCALE},     /* takes the C locale for numbers */
 	/* libedit's handlers, from readline_callback_handler_install() on, pass each signal on to the whole process group. */
 	{"readline", HEARTH_KEEPS_SIGNALS},
@@ -184,30 +183,6 @@ static void keep_of_extensions(HashTable *table)
 	} ZEND_HASH_FOREACH_END();
 }
 
-static zend_object *(*make_tidy)(zend_class_entry *);
-
-static zend_object *on_make_tidy(zend_class_entry *ce)
-{
-	hearth_process_state before;
-	zend_object *made;
-
-	hearth_process_keep(&before, HEARTH_KEEPS_LOCALE);
-	made = make_tidy(ce);
-	hearth_process_put_back(&before);
-	return made;
-}
-
-/* A tidy object has a document of libtidy before its constructor runs. */
-static void watch_tidy(void)
-{
-	zend_class_entry *tidy = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("tidy"));
-
-	if (tidy && tidy->type == ZEND_INTERNAL_CLASS && tidy->create_object && tidy->create_object != on_make_tidy) {
-		make_tidy = tidy->create_object;
-		tidy->create_object = on_make_tidy;
-	}
-}
-
 /* libfbclient installs handlers for SIGINT and SIGTERM at the first connection. */
 static void keep_signals(const char *method)
 {
@@ -229,7 +204,6 @@ void hearth_watch_process(void)
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		keep_of_extensions(&ce->function_table);
 	} ZEND_HASH_FOREACH_END();
-	watch_tidy();
 	keep_signals("__construct");
 	keep_signals("connect");
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {

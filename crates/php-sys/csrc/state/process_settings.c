@@ -11,6 +11,7 @@
 #include "state/process_settings.h"
 #include "state/ranges.h"
 
+#include <dlfcn.h>
 #include <locale.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -67,6 +68,30 @@ char *hearth_own_locale;
 static char *boot_locale;
 static zend_string *boot_ctype;
 static zif_handler setlocale_function;
+
+static bool is_in_libphp(const void *address)
+{
+	Dl_info php, other;
+
+	return dladdr((void *) zend_update_current_locale, &php) && dladdr(address, &other) && php.dli_fbase == other.dli_fbase;
+}
+
+/*
+ * Replaces libc's. Libraries take the locale of the environment, which is "", when they begin: libvirt once, libtidy of Debian 12 with
+ * each document, also in its output handler. All requests of the process would have it. Only the engine and PHP code take it.
+ */
+char *setlocale(int category, const char *locale)
+{
+	static char *(*libc_setlocale)(int, const char *);
+
+	if (!libc_setlocale) {
+		libc_setlocale = (char *(*)(int, const char *)) dlsym(RTLD_NEXT, "setlocale");
+	}
+	if (locale && !*locale && !is_in_libphp(__builtin_return_address(0))) {
+		locale = NULL;
+	}
+	return libc_setlocale(category, locale);
+}
 
 void hearth_apply_locale(void)
 {

@@ -1,5 +1,9 @@
 //! ext/soap in a worker of many requests.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
 use testkit::{Server, ServerBuilder};
 
 use crate::support::ok;
@@ -55,6 +59,61 @@ fn a_wsdl_that_cannot_be_read_takes_finally_from_no_other_request() {
     assert_eq!(ok(&server.get("/fault")), "fault");
     assert_eq!(ok(&server.get("/")), "finally");
     server.stop();
+}
+
+/// A peer that answers SOAP on connections that stay open, and sends for each how many requests it has had once it is closed.
+fn peer() -> (String, std::sync::mpsc::Receiver<usize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let (closed, closes) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let closed = closed.clone();
+            std::thread::spawn(move || closed.send(answer_all(&stream.expect("a connection"))));
+        }
+    });
+    (url, closes)
+}
+
+fn answer_all(stream: &TcpStream) -> usize {
+    let text = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><r><v>said</v></r></s:Body></s:Envelope>";
+    let mut lines = BufReader::new(stream).lines();
+    let mut requests = 0;
+    while lines
+        .by_ref()
+        .any(|line| line.is_ok_and(|line| line.ends_with("Envelope>")))
+    {
+        requests += 1;
+        let length = text.len();
+        write!(
+            &mut &*stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {length}\r\n\r\n{text}"
+        )
+        .expect("the client reads");
+    }
+    requests
+}
+
+#[test]
+fn the_connection_of_a_client_ends_with_it() {
+    let (url, closes) = peer();
+    let server = server(
+        "$kept = null;
+         return function (Hearth\\Request $request) use (&$kept) {
+             $client = new SoapClient(null, ['location' => getenv('PEER'), 'uri' => 'urn:x']);
+             if ($request->path === '/keep') { $kept ??= $client; $client = $kept; }
+             return $client->ask();
+         };",
+    )
+    .env("PEER", &url)
+    .start();
+    for _ in 0..3 {
+        assert_eq!(ok(&server.get("/keep")), "said");
+        assert_eq!(ok(&server.get("/")), "said");
+        assert_eq!(closes.recv_timeout(Duration::from_secs(10)), Ok(1));
+    }
+    server.stop();
+    assert_eq!(closes.recv_timeout(Duration::from_secs(10)), Ok(3));
 }
 
 /// Whether a client that asks for the cache in memory leaves a file of the cache on disk.

@@ -2,6 +2,7 @@
 //! both, and the first one's conversation goes on.
 
 mod databases;
+mod extensions;
 mod lent;
 mod streams;
 

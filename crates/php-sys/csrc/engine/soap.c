@@ -5,6 +5,8 @@
  *
  * The WSDL cache in memory frees a document that another request's SoapClient still uses: while requests run at the same
  * time, the cache on disk replaces it.
+ *
+ * A SoapClient that is freed leaves its connection open until PHP closes all resources, which a resident worker never does.
  */
 #include "engine/soap.h"
 
@@ -77,6 +79,57 @@ void hearth_soap_without_memory_cache(zval *options)
 	}
 }
 
+/* ---- connections of SoapClient ---- */
+
+uint32_t hearth_soap_connections;
+static HashTable connections;
+static uint32_t socket_offset;
+
+void hearth_soap_note_connection(zend_object *client)
+{
+	zval *socket = (zval *) ((char *) client + socket_offset);
+
+	ZVAL_DEREF(socket);
+	if (Z_TYPE_P(socket) == IS_RESOURCE && zend_hash_index_add_ptr(&connections, Z_RES_HANDLE_P(socket), Z_RES_P(socket))) {
+		Z_ADDREF_P(socket);
+		hearth_soap_connections++;
+	}
+}
+
+/* Closes the connections that no client has any more: each has the extension's own reference, which nothing gives back, and ours. */
+void hearth_soap_connections_close(void)
+{
+	zend_ulong handle;
+	zend_resource *socket;
+
+	ZEND_HASH_FOREACH_NUM_KEY_PTR(&connections, handle, socket) {
+		bool is_closed = socket->type < 0;
+
+		if (!is_closed && GC_REFCOUNT(socket) > 2) {
+			continue;
+		}
+		zend_hash_index_del(&connections, handle);
+		hearth_soap_connections--;
+		if (!is_closed) {
+			zend_list_close(socket);
+			zend_list_delete(socket);
+		}
+		zend_list_delete(socket);
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void watch_client(void)
+{
+	zend_class_entry *client = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("soapclient"));
+	zend_property_info *socket = client ? zend_hash_str_find_ptr(&client->properties_info, ZEND_STRL("httpsocket")) : NULL;
+
+	if (socket) {
+		socket_offset = socket->offset;
+		zend_hash_init(&connections, 8, NULL, NULL, 1);
+		hearth_watch_of(zend_hash_str_find_ptr(&client->function_table, ZEND_STRL("__dorequest")))->connects_soap = true;
+	}
+}
+
 /* ---- which functions ---- */
 
 void hearth_watch_soap(void)
@@ -91,4 +144,5 @@ void hearth_watch_soap(void)
 			hearth_watch_of(function)->bails_out = true;
 		}
 	}
+	watch_client();
 }

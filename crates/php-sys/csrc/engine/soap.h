@@ -9,4 +9,10 @@ void hearth_soap_call(zend_execute_data *execute_data, zval *return_value, zif_h
 /* Replaces the WSDL cache in memory by the one on disk. `options` are those of SoapClient or SoapServer, or NULL. */
 void hearth_soap_without_memory_cache(zval *options);
 
+/* The number of connections that SoapClients have opened and that are not known to be closed. */
+extern uint32_t hearth_soap_connections;
+
+void hearth_soap_note_connection(zend_object *client);
+void hearth_soap_connections_close(void);
+
 #endif

@@ -41,7 +41,7 @@ static void call_watched(INTERNAL_FUNCTION_PARAMETERS, const hearth_watch *watch
 		hearth_session_call(execute_data, return_value, watch->original);
 		return;
 	}
-	if (watch->bails_out) {
+	if (watch->bails_out && !hearth_current) {
 		hearth_soap_call(execute_data, return_value, watch->original);
 		return;
 	}

@@ -4,6 +4,7 @@
  */
 #include "engine/engine.h"
 #include "engine/programs.h"
+#include "engine/soap.h"
 #include "request/request.h"
 #include "task/call.h"
 
@@ -239,6 +240,9 @@ static bool release(hearth_request_state *state, uint32_t round)
 		destroy_uploaded_files_hash();
 	}
 	end_body();
+	if (UNEXPECTED(hearth_soap_connections)) {
+		hearth_soap_connections_close();
+	}
 	if (state->superglobals_live) {
 		hearth_superglobals_clear();
 		state->superglobals_live = false;

@@ -15,6 +15,9 @@
 static zend_class_entry *pdo, *pdo_statement, *mysqli, *mysqli_statement, *mysqli_result_class, *socket_class, *pgsql_class,
 	*pgsql_large_object, *directory, *sqlite, *sqlite_statement, *sqlite_result;
 
+/* The most objects between one that is called and its connection. */
+#define MOST_HOLDERS 4
+
 static const void *of_mysqli(zend_object *object, const zend_class_entry *ce)
 {
 	const MYSQLI_RESOURCE *resource = php_mysqli_fetch_object(object)->ptr;
@@ -125,6 +128,36 @@ const zend_class_entry *hearth_internal_class(const zend_object *object)
 	return ce;
 }
 
+/* Returns the object of the same extension that this one has in a property it was declared with, as an AMQPQueue has its channel. */
+static zend_object *holder_of(zend_object *object, const zend_class_entry *ce)
+{
+	for (int i = 0; ce->type == ZEND_INTERNAL_CLASS && i < ce->default_properties_count; i++) {
+		zval *held = OBJ_PROP_NUM(object, i);
+
+		ZVAL_DEREF(held);
+		if (Z_TYPE_P(held) == IS_OBJECT) {
+			const zend_class_entry *other = hearth_internal_class(Z_OBJ_P(held));
+
+			if (other->type == ZEND_INTERNAL_CLASS && other->info.internal.module == ce->info.internal.module) {
+				return Z_OBJ_P(held);
+			}
+		}
+	}
+	return NULL;
+}
+
+/* Follows such properties to the connection itself. */
+static const void *of_other(zend_object *object)
+{
+	zend_object *holder = object;
+
+	for (int i = 0; holder && i < MOST_HOLDERS; i++) {
+		object = holder;
+		holder = holder_of(object, hearth_internal_class(object));
+	}
+	return object;
+}
+
 /* Returns the address that all objects of one connection share; NULL if there is none. */
 const void *hearth_connection_of_object(zend_object *object)
 {
@@ -148,7 +181,7 @@ const void *hearth_connection_of_object(zend_object *object)
 	if (ce == sqlite || ce == sqlite_statement || ce == sqlite_result) {
 		return sqlite ? of_sqlite(object, ce) : object;
 	}
-	return ce == pgsql_class || ce == pgsql_large_object ? of_pgsql(object) : object;
+	return ce == pgsql_class || ce == pgsql_large_object ? of_pgsql(object) : of_other(object);
 }
 
 const void *hearth_connection_of_value(zval *value)

@@ -3,6 +3,7 @@
  * task's call on one of them is refused before the extension is entered: it would mix up two conversations, or free what
  * the first call still uses.
  */
+#include "engine/soap.h"
 #include "engine/watch.h"
 #include "pool/entry.h"
 #include "state/hidden.h"
@@ -19,14 +20,32 @@ static hearth_used **bucket_of(const void *what)
 	return &buckets[((uintptr_t) what >> 4 ^ (uintptr_t) what >> 12) % BUCKETS];
 }
 
+static bool is_of(const zend_object *object, const zend_module_entry *module)
+{
+	const zend_class_entry *ce = hearth_internal_class(object);
+
+	return ce->type == ZEND_INTERNAL_CLASS && ce->info.internal.module == module;
+}
+
+/*
+ * The object of a method; of a constructor, the object of the same extension that it is given first. Of a function, the first argument
+ * or, as with dba_fetch(), another one of the function's own extension.
+ */
 static zend_object *object_of(zend_execute_data *call)
 {
-	zval *first = hearth_argument(call, 1);
+	bool of_method = Z_TYPE(call->This) == IS_OBJECT;
+	zval *argument = hearth_argument(call, 1);
 
-	if (Z_TYPE(call->This) == IS_OBJECT) {
-		return Z_OBJ(call->This);
+	if (!of_method && argument && Z_TYPE_P(argument) == IS_OBJECT) {
+		return Z_OBJ_P(argument);
 	}
-	return first && Z_TYPE_P(first) == IS_OBJECT ? Z_OBJ_P(first) : NULL;
+	for (uint32_t i = 1; i <= (of_method ? (call->func->common.fn_flags & ZEND_ACC_CTOR) != 0 : HEARTH_MOST_USED); i++) {
+		argument = hearth_argument(call, i);
+		if (argument && Z_TYPE_P(argument) == IS_OBJECT && is_of(Z_OBJ_P(argument), call->func->internal_function.module)) {
+			return Z_OBJ_P(argument);
+		}
+	}
+	return of_method ? Z_OBJ(call->This) : NULL;
 }
 
 static uint32_t collect_last_directory(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
@@ -344,33 +363,44 @@ static void call_with_bound(zend_execute_data *call, zval *return_value, const h
 	}
 }
 
-void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+/* Whether the call would disturb another task; if so, an exception is pending. */
+static bool is_refused(zend_execute_data *call, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
 	uint32_t count = hearth_pool_calls || in_use ? collect(call, what) : 0;
 	uint64_t other;
 
 	if (hearth_pool_calls && is_refused_by_pool(call, what, count)) {
-		return;
+		return true;
 	}
 	if (in_use) {
 		other = disturbed_by(what, count, watch);
 		if (UNEXPECTED(other)) {
 			hearth_use_refuse(call, other);
-			return;
+			return true;
 		}
 	}
 	if (UNEXPECTED(hearth_interruptions) && hearth_interrupted_refuses(call)) {
+		return true;
+	}
+	return (watch->use & HEARTH_CLOSES) && hearth_closes_what_is_waited_on(call);
+}
+
+void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+{
+	if (is_refused(call, watch)) {
 		return;
 	}
-	if ((watch->use & HEARTH_CLOSES) && hearth_closes_what_is_waited_on(call)) {
-		return;
-	}
-	if (watch->use & HEARTH_IN_USE_ARRAYS) {
+	if (watch->bails_out) {
+		hearth_soap_call(call, return_value, watch->original);
+	} else if (watch->use & HEARTH_IN_USE_ARRAYS) {
 		call_with_arrays(call, return_value, watch);
-		return;
+	} else {
+		call_with_bound(call, return_value, watch);
 	}
-	call_with_bound(call, return_value, watch);
+	if (UNEXPECTED(watch->connects_soap)) {
+		hearth_soap_note_connection(Z_OBJ(call->This));
+	}
 }
 
 /* ---- setup ---- */

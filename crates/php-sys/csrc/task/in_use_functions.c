@@ -2,13 +2,25 @@
 #include "engine/watch.h"
 #include "task/task.h"
 
-/* All functions and methods of these extensions. */
-static const char *const modules[] = {
-	"pdo", "mysqli", "pgsql", "redis", "memcached", "memcache", "sqlite3", "curl", "sockets", "ldap", "odbc", "imap", "ftp", "ssh2",
-	"amqp", "oci8", "interbase", "mongodb",
+/*
+ * Extensions whose calls leave nothing half done while another task uses the same object: they neither wait nor run PHP code in the
+ * middle, or work on values of their own meanwhile. Of all other extensions, also those that are unknown here, every method is
+ * covered, and every function that may be given an object or a resource.
+ */
+static const char *const free_modules[] = {
+	/* the language, and its values */
+	"core", "standard", "spl", "date", "reflection", "random", "json", "pcre", "ctype", "tokenizer", "filter", "hash", "session", "hearth",
+	"ast", "ds", "psr", "ffi", "uri",
+	/* texts and numbers */
+	"mbstring", "iconv", "intl", "gettext", "bcmath", "gmp", "calendar", "openssl", "sodium", "zlib", "igbinary", "msgpack", "yaml",
+	/* documents, whose nodes are many objects of one tree */
+	"libxml", "dom", "simplexml",
+	/* the process, its memory and its processor time */
+	"posix", "pcntl", "readline", "shmop", "sysvmsg", "sysvsem", "sysvshm", "apcu", "zend opcache", "pcov", "xdebug", "excimer",
+	"tideways_xhprof",
 };
 
-/* Other functions, and those of the extensions above that do more than use their arguments. */
+/* Functions of the extensions above that are covered, and others that do more than use their arguments. */
 static const struct {
 	const char *name;
 	uint8_t use;
@@ -17,6 +29,8 @@ static const struct {
 	{"pclose", HEARTH_CLOSES},
 	{"stream_socket_shutdown", HEARTH_CLOSES},
 	{"socket_close", HEARTH_CLOSES},
+	/* a read in the middle has a buffer of the size that it began with */
+	{"stream_set_chunk_size", HEARTH_IN_USE},
 	{"stream_select", HEARTH_IN_USE_SHARED | HEARTH_IN_USE_ARRAYS},
 	{"socket_select", HEARTH_IN_USE_SHARED | HEARTH_IN_USE_ARRAYS},
 	{"mysqli_poll", HEARTH_IN_USE_ARRAYS},
@@ -55,21 +69,14 @@ static const struct {
 	{"stream_socket_enable_crypto", HEARTH_IN_USE},
 	/* streams that they read or write beside their first argument */
 	{"file_put_contents", HEARTH_IN_USE},
-	{"exif_read_data", HEARTH_IN_USE},
-	{"exif_thumbnail", HEARTH_IN_USE},
-	{"imageavif", HEARTH_IN_USE},
-	{"imagebmp", HEARTH_IN_USE},
-	{"imagegif", HEARTH_IN_USE},
-	{"imagejpeg", HEARTH_IN_USE},
-	{"imagepng", HEARTH_IN_USE},
-	{"imagewbmp", HEARTH_IN_USE},
-	{"imagewebp", HEARTH_IN_USE},
 	/* they wait for the disk, or run code of a wrapper written in PHP */
 	{"fsync", HEARTH_ASKS},
 	{"fdatasync", HEARTH_ASKS},
 	{"fstat", HEARTH_ASKS},
 	{"stream_get_meta_data", HEARTH_ASKS},
 	{"stream_isatty", HEARTH_ASKS},
+	{"posix_isatty", HEARTH_ASKS},
+	{"posix_ttyname", HEARTH_ASKS},
 	{"stream_set_blocking", HEARTH_ASKS},
 	{"stream_set_read_buffer", HEARTH_ASKS},
 	{"stream_set_timeout", HEARTH_ASKS},
@@ -78,41 +85,53 @@ static const struct {
 };
 
 /* All methods of these classes and of their subclasses: some of them wait for a stream, or run PHP code. */
-static const char *const classes[] = {"splfileobject", "ziparchive", "xmlreader", "xmlwriter", "xsltprocessor"};
+static const char *const classes[] = {"splfileobject"};
 
-static bool is_listed(const zend_module_entry *module)
+static bool is_free(const zend_module_entry *module)
 {
-	if (module && strncasecmp(module->name, "pdo_", 4) == 0) {
-		return true;
+	for (size_t i = 0; module && i < sizeof free_modules / sizeof *free_modules; i++) {
+		if (strcasecmp(module->name, free_modules[i]) == 0) {
+			return true;
+		}
 	}
-	for (size_t i = 0; module && i < sizeof modules / sizeof *modules; i++) {
-		if (strcasecmp(module->name, modules[i]) == 0) {
+	return !module;
+}
+
+bool hearth_waits_in_its_calls(const zend_class_entry *ce)
+{
+	return ce->type == ZEND_INTERNAL_CLASS && !is_free(ce->info.internal.module);
+}
+
+/* Whether a parameter may be an object or, being without a type, a resource. */
+static bool may_take_connection(const zend_internal_function *function)
+{
+	uint32_t count = function->num_args + ((function->fn_flags & ZEND_ACC_VARIADIC) != 0);
+
+	for (uint32_t i = 0; i < count; i++) {
+		zend_type type = function->arg_info[i].type;
+
+		if (!ZEND_TYPE_IS_SET(type) || ZEND_TYPE_IS_COMPLEX(type) || (ZEND_TYPE_PURE_MASK(type) & MAY_BE_OBJECT)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-bool hearth_waits_in_its_calls(const zend_class_entry *ce)
-{
-	return ce->type == ZEND_INTERNAL_CLASS && is_listed(ce->info.internal.module);
-}
-
 static void use_all(HashTable *all)
 {
 	static const zend_module_entry *last;
-	static bool listed;
+	static bool covered;
 	zend_function *function;
 
 	ZEND_HASH_FOREACH_PTR(all, function) {
-		if (function->type != ZEND_INTERNAL_FUNCTION) {
+		if (function->type != ZEND_INTERNAL_FUNCTION || (function->common.fn_flags & ZEND_ACC_ABSTRACT)) {
 			continue;
 		}
 		if (function->internal_function.module != last) {
 			last = function->internal_function.module;
-			listed = is_listed(last);
+			covered = !is_free(last);
 		}
-		if (listed && !(function->common.fn_flags & ZEND_ACC_ABSTRACT)) {
+		if (covered && (function->common.scope || may_take_connection(&function->internal_function))) {
 			hearth_watch_of(function)->use |= HEARTH_IN_USE;
 		}
 	} ZEND_HASH_FOREACH_END();

@@ -98,11 +98,24 @@ static bool sentinel_persistent(zend_execute_data *call)
 	return redis_options(call) || is_set(hearth_argument(call, 4));
 }
 
+static bool is_id(const zval *id)
+{
+	return id && Z_TYPE_P(id) != IS_NULL && !(Z_TYPE_P(id) == IS_STRING && Z_STRLEN_P(id) == 0);
+}
+
 static bool has_id(zend_execute_data *call)
 {
-	zval *id = hearth_argument(call, 1);
+	return is_id(hearth_argument(call, 1));
+}
 
-	return id && Z_TYPE_P(id) != IS_NULL && !(Z_TYPE_P(id) == IS_STRING && Z_STRLEN_P(id) == 0);
+static bool has_second_id(zend_execute_data *call)
+{
+	return is_id(hearth_argument(call, 2));
+}
+
+static bool has_third_id(zend_execute_data *call)
+{
+	return is_id(hearth_argument(call, 3));
 }
 
 /* These connections are persistent unless the argument is false. */
@@ -267,12 +280,15 @@ static const hearth_sharing table[] = {
 	{NULL, "ociplogon", NULL, "ociplogon()", NULL},
 	{NULL, "odbc_connect", NULL, "odbc_connect()", NULL},
 	{NULL, "odbc_pconnect", NULL, "odbc_pconnect()", NULL},
+	{NULL, "odbc_close_all", NULL, "odbc_close_all()", NULL},
 	{NULL, "ibase_connect", NULL, "ibase_connect()", NULL},
 	{NULL, "ibase_pconnect", NULL, "ibase_pconnect()", NULL},
 	{NULL, "fbird_connect", NULL, "fbird_connect()", NULL},
 	{NULL, "fbird_pconnect", NULL, "fbird_pconnect()", NULL},
 	{NULL, "db2_pconnect", NULL, "db2_pconnect()", NULL},
 	{NULL, "dba_popen", NULL, "dba_popen()", NULL},
+	{"zmqsocket", "__construct", has_third_id, "A ZMQSocket with a persistent id", NULL},
+	{"zmqcontext", "getsocket", has_second_id, "A ZMQSocket with a persistent id", NULL},
 	{"amqpconnection", "pconnect", NULL, "AMQPConnection::pconnect()", NULL},
 	{"amqpconnection", "preconnect", NULL, "AMQPConnection::preconnect()", NULL},
 	{"mongodb\\driver\\manager", "__construct", mongodb_client,

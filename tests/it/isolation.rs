@@ -372,3 +372,22 @@ fn what_the_collector_destroys_does_not_reach_the_request_that_it_runs_in() {
         server.stop();
     }
 }
+
+/// The collector looks into generators, also into one that an exception is leaving just now: PHP's test gh15275-004.
+#[test]
+fn the_collector_passes_over_a_generator_that_an_exception_leaves() {
+    let app = r"class Delegate implements IteratorAggregate {
+            public function getIterator(): Generator { yield 'first'; throw new LogicException('thrown'); }
+            public function __destruct() { gc_collect_cycles(); }
+        }
+        function delegates() { var_dump(new stdClass, yield from new Delegate()); }
+        return function () {
+            $generator = delegates();
+            try { $generator->current(); $generator->next(); } catch (LogicException $thrown) { return $thrown->getMessage(); }
+        };";
+    let server = one_worker(app).start();
+    for _ in 0..3 {
+        assert_eq!(ok(&server.get("/")), "thrown");
+    }
+    server.stop();
+}

@@ -188,13 +188,14 @@ static void (*report_error)(int, zend_string *, const uint32_t, zend_string *);
 
 #define HEARTH_FATAL (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)
 
-/* The compiler's stacks (loops to leave, operations put off) would be applied to the next file otherwise. */
+/* The compiler's stacks (loops to leave, operations put off) and flags would be applied to the next file otherwise. */
 static void reset_compiler(void)
 {
 	CG(loop_var_stack).top = 0;
 	CG(delayed_oplines_stack).top = 0;
 	CG(memoized_exprs) = NULL;
 	CG(memoize_mode) = 0;
+	CG(extra_fn_flags) = 0;
 }
 
 /*

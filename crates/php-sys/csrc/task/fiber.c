@@ -12,12 +12,14 @@
 #include "engine/engine.h"
 #include "engine/replace.h"
 #include "task/task.h"
+#include "task/collector.h"
 #include "task/no_suspend.h"
 
 static zif_handler suspend;
 static zend_object *(*create_fiber)(zend_class_entry *);
 static void (*destroy_fiber)(zend_object *);
 static zend_object_handlers handlers;
+static HashTable *(*get_gc)(zend_object *, zval **, int *);
 
 static void on_destroy(zend_object *object)
 {
@@ -25,6 +27,21 @@ static void on_destroy(zend_object *object)
 		return;
 	}
 	hearth_exception_keep_place(destroy_fiber, object);
+}
+
+static HashTable *on_get_gc(zend_object *object, zval **parts, int *count)
+{
+	const zend_fiber *fiber = (const zend_fiber *) object;
+	bool suspended = fiber->context.status == ZEND_FIBER_STATUS_SUSPENDED && !fiber->caller;
+
+	for (const zend_execute_data *frame = suspended ? fiber->execute_data : NULL; frame; frame = frame->prev_execute_data) {
+		if (UNEXPECTED(hearth_collector_must_skip(frame))) {
+			*parts = NULL;
+			*count = 0;
+			return NULL;
+		}
+	}
+	return get_gc(object, parts, count);
 }
 
 static zend_object *on_create(zend_class_entry *ce)
@@ -35,6 +52,8 @@ static zend_object *on_create(zend_class_entry *ce)
 		handlers = *object->handlers;
 		destroy_fiber = handlers.dtor_obj;
 		handlers.dtor_obj = on_destroy;
+		get_gc = handlers.get_gc;
+		handlers.get_gc = on_get_gc;
 	}
 	object->handlers = &handlers;
 	return object;

@@ -12,12 +12,14 @@
  */
 #include "engine/engine.h"
 #include "task/task.h"
+#include "task/collector.h"
 #include "task/no_suspend.h"
 
 static zend_object *(*create_generator)(zend_class_entry *);
 static void (*destroy_generator)(zend_object *);
 static void (*free_generator)(zend_object *);
 static zend_object_handlers handlers;
+static HashTable *(*get_gc)(zend_object *, zval **, int *);
 
 static void on_destroy(zend_object *object)
 {
@@ -32,6 +34,16 @@ static void on_free(zend_object *object)
 	hearth_exception_keep_place(free_generator, object);
 }
 
+static HashTable *on_get_gc(zend_object *object, zval **parts, int *count)
+{
+	if (UNEXPECTED(hearth_collector_must_skip(((zend_generator *) object)->execute_data))) {
+		*parts = NULL;
+		*count = 0;
+		return NULL;
+	}
+	return get_gc(object, parts, count);
+}
+
 static zend_object *on_create(zend_class_entry *ce)
 {
 	zend_object *object = create_generator(ce);
@@ -42,6 +54,8 @@ static zend_object *on_create(zend_class_entry *ce)
 		handlers.dtor_obj = on_destroy;
 		free_generator = handlers.free_obj;
 		handlers.free_obj = on_free;
+		get_gc = handlers.get_gc;
+		handlers.get_gc = on_get_gc;
 	}
 	object->handlers = &handlers;
 	return object;

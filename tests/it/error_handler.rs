@@ -2,7 +2,7 @@
 
 use testkit::Server;
 
-use crate::support::{ok, one_worker};
+use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
 
 /// While the handler waits, a sibling's error is for it too.
 #[test]
@@ -107,4 +107,24 @@ fn functions_that_are_disabled_keep_no_server_from_starting() {
         assert_eq!(ok(&server.get("/")), "0");
         server.stop();
     }
+}
+
+/// The engine marks a constant while it computes its value, and the handler of a warning of that may wait.
+#[test]
+fn a_constant_that_one_request_still_computes_refers_to_itself_for_no_other() {
+    let code = format!(
+        "class Known {{ const NONE = []; const OUTER = self::INNER . 'x'; const INNER = self::NONE['gone'] . 'value '; }}
+        return function ($request) {{
+            if ($request->path === '/waits') {{ set_error_handler(function () {{ {UNTIL_GO} return true; }}); }}
+            return @Known::OUTER;
+        }};"
+    );
+    let server = one_worker(&code).start();
+    let mut first = server.connect();
+    first.send("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/")), "value x");
+    let_go(&server);
+    assert_eq!(ok(&first.response()), "value x");
+    server.stop();
 }

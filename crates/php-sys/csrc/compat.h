@@ -88,6 +88,13 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_GUARD_RECURSION_MASK 0u
 #endif
 
+/* The mark of a class constant whose value is being computed; before 8.4 no header names it. */
+#if defined(CONST_RECURSIVE)
+# define HEARTH_CONSTANT_MARK CONST_RECURSIVE
+#else
+# define HEARTH_CONSTANT_MARK 0x80u
+#endif
+
 /* The functions of session_set_save_handler(): 8.2 has a union with an array for them, 8.4 the fields alone. */
 #define HEARTH_SAVE_HANDLERS(session) ((zval *) &(session).mod_user_names)
 #define HEARTH_SAVE_HANDLER_COUNT (sizeof ((php_ps_globals *) NULL)->mod_user_names / sizeof(zval))

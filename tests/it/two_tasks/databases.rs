@@ -244,6 +244,25 @@ fn a_pdo_object_whose_own_function_waits() {
     server.stop();
 }
 
+/// `foreach` asks the extension for the next row without a call.
+#[test]
+fn a_statement_whose_rows_a_task_goes_over() {
+    let server = shared(
+        "$c = new PDO('sqlite::memory:'); $c->sqliteCreateFunction('waits', function () { UNTIL_GO return 'late'; });
+        $statement = $c->query(\"SELECT 'early' UNION ALL SELECT waits()\");",
+        "$rows = []; foreach ($statement as $row) { $rows[] = $row[0]; } return implode(', ', $rows);",
+        &[
+            ("/close", "$statement->closeCursor(); return 'closed';"),
+            ("/query", "$c->query('SELECT 2'); return 'asked';"),
+        ],
+    )
+    .start();
+    let answer = first_with(&server, &["/close", "/query"], || let_go(&server));
+    assert_eq!(answer, "early, late");
+    assert_eq!(ok(&server.get("/close")), "closed");
+    server.stop();
+}
+
 #[test]
 fn an_sqlite3_object_its_statements_and_results() {
     let server = shared(

@@ -50,10 +50,16 @@ void hearth_error_handler_end(hearth_request_state *state);
 void hearth_error_handler_inherit(hearth_task *task);
 void hearth_error_handler_shown(hearth_task *task);
 void hearth_error_handler_hidden(hearth_task *task);
+/* Whether the task is inside the request's error handler, which the engine hides meanwhile. */
+static inline bool hearth_in_error_handler(const hearth_task *task)
+{
+	return Z_TYPE(EG(user_error_handler)) == IS_UNDEF && task->request && UNEXPECTED(Z_TYPE(task->request->known_error_handler) != IS_UNDEF);
+}
+
 /* Called when a task is left: inside the request's error handler, the other tasks see the handler as set. */
 static inline void hearth_error_handler_show(hearth_task *task)
 {
-	if (Z_TYPE(EG(user_error_handler)) == IS_UNDEF && task->request && UNEXPECTED(Z_TYPE(task->request->known_error_handler) != IS_UNDEF)) {
+	if (hearth_in_error_handler(task)) {
 		hearth_error_handler_shown(task);
 	}
 }

@@ -6,7 +6,6 @@
 #include "engine/soap.h"
 #include "engine/watch.h"
 #include "pool/entry.h"
-#include "state/hidden.h"
 #include "task/interrupted.h"
 #include "task/marks.h"
 #include "task/task.h"
@@ -18,76 +17,6 @@ static hearth_used *buckets[BUCKETS];
 static hearth_used **bucket_of(const void *what)
 {
 	return &buckets[((uintptr_t) what >> 4 ^ (uintptr_t) what >> 12) % BUCKETS];
-}
-
-static bool is_of(const zend_object *object, const zend_module_entry *module)
-{
-	const zend_class_entry *ce = hearth_internal_class(object);
-
-	return ce->type == ZEND_INTERNAL_CLASS && ce->info.internal.module == module;
-}
-
-/*
- * The object of a method; of a constructor, the object of the same extension that it is given first. Of a function, the first argument
- * or, as with dba_fetch(), another one of the function's own extension.
- */
-static zend_object *object_of(zend_execute_data *call)
-{
-	bool of_method = Z_TYPE(call->This) == IS_OBJECT;
-	zval *argument = hearth_argument(call, 1);
-
-	if (!of_method && argument && Z_TYPE_P(argument) == IS_OBJECT) {
-		return Z_OBJ_P(argument);
-	}
-	for (uint32_t i = 1; i <= (of_method ? (call->func->common.fn_flags & ZEND_ACC_CTOR) != 0 : HEARTH_MOST_USED); i++) {
-		argument = hearth_argument(call, i);
-		if (argument && Z_TYPE_P(argument) == IS_OBJECT && is_of(Z_OBJ_P(argument), call->func->internal_function.module)) {
-			return Z_OBJ_P(argument);
-		}
-	}
-	return of_method ? Z_OBJ(call->This) : NULL;
-}
-
-static uint32_t collect_last_directory(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
-{
-	const hearth_watch *watch = hearth_watch_known(call->func);
-	zend_resource *const *last = watch && (watch->use & HEARTH_LAST_DIRECTORY) ? hearth_last_directory() : NULL;
-
-	found[0] = last && *last ? (*last)->ptr : NULL;
-	return found[0] != NULL;
-}
-
-/*
- * Collects what the call is made on: the object of a method, the first argument of a function, and further arguments that
- * are streams too. Other arguments may be objects that many calls share, such as callbacks.
- */
-static uint32_t collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
-{
-	zend_object *object = object_of(call);
-	const void *first = object ? hearth_connection_of_object(object) : hearth_connection_of_stream(hearth_argument(call, 1));
-	uint32_t count = 0;
-
-	if (UNEXPECTED(ZEND_CALL_NUM_ARGS(call) == 0) && Z_TYPE(call->This) != IS_OBJECT) {
-		return collect_last_directory(call, found);
-	}
-	if (first) {
-		found[count++] = first;
-	}
-	for (uint32_t i = Z_TYPE(call->This) == IS_OBJECT ? 1 : 2; i <= HEARTH_MOST_USED; i++) {
-		const void *stream = hearth_connection_of_stream(hearth_argument(call, i));
-
-		if (stream && count < HEARTH_MOST_USED) {
-			found[count++] = stream;
-		}
-	}
-	return count;
-}
-
-const void *hearth_used_by(zend_execute_data *call)
-{
-	const void *found[HEARTH_MOST_USED];
-
-	return collect(call, found) ? found[0] : NULL;
 }
 
 /* ---- in use ---- */
@@ -184,12 +113,12 @@ static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth
 	const void *what[HEARTH_MOST_USED];
 	uint32_t count;
 
-	count = collect(call, what);
+	count = hearth_use_collect(call, what);
 	for (uint32_t i = 0; i < count; i++) {
-		hearth_used *used = add(list, what[i], i == 0 ? object_of(call) : NULL, watch);
+		hearth_used *used = add(list, what[i], i == 0 ? hearth_use_object(call) : NULL, watch);
 
 		if (i == 0 && hearth_executes_bound(call)) {
-			used->object = object_of(call);
+			used->object = hearth_use_object(call);
 			used->executes = true;
 		}
 	}
@@ -200,16 +129,23 @@ static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth
 
 static void add_call(hearth_use_list *list, zend_execute_data *call)
 {
+	static const hearth_watch iterates = {.use = HEARTH_IN_USE};
 	const hearth_watch *watch = hearth_watch_known(call->func);
 
-	if (watch && watch->use) {
+	if (ZEND_USER_CODE(call->func->type)) {
+		zend_object *object = hearth_use_iterated(call);
+
+		if (UNEXPECTED(object)) {
+			add(list, hearth_connection_of_object(object), object, &iterates);
+		}
+	} else if (watch && watch->use) {
 		add_use(list, call, watch);
 	}
 }
 
 void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend_execute_data *bottom)
 {
-	bool is_marked = false;
+	bool is_marked = hearth_in_error_handler(hearth_current);
 
 	for (zend_execute_data *call = EG(current_execute_data); call; call = call->prev_execute_data) {
 		if (call->func) {
@@ -367,7 +303,7 @@ static void call_with_bound(zend_execute_data *call, zval *return_value, const h
 static bool is_refused(zend_execute_data *call, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
-	uint32_t count = hearth_pool_calls || in_use ? collect(call, what) : 0;
+	uint32_t count = hearth_pool_calls || in_use ? hearth_use_collect(call, what) : 0;
 	uint64_t other;
 
 	if (hearth_pool_calls && is_refused_by_pool(call, what, count)) {

@@ -36,6 +36,10 @@ bool hearth_executes_bound(zend_execute_data *call);
 bool hearth_binds(zend_object *statement, const void *stream);
 /* Returns an array with the bound streams as elements, which owns them; NULL if there are none. */
 zend_array *hearth_bound_hold(zend_object *statement);
+/* task/in_use_what.c */
+zend_object *hearth_use_object(zend_execute_data *call);
+uint32_t hearth_use_collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED]);
+zend_object *hearth_use_iterated(zend_execute_data *call);
 /* Returns the connection or stream that the call is made on; NULL if there is none: see task/in_use.c. */
 const void *hearth_used_by(zend_execute_data *call);
 /* Whether tasks wait for a connection of this class only inside calls on its object. */

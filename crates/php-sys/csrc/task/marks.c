@@ -8,6 +8,7 @@
  * (jsonSerialize(), __debugInfo()) need not be inside a marked value: where an object is marked, everything reachable from
  * it is searched, up to a limit.
  */
+#include "engine/engine.h"
 #include "engine/watch.h"
 #include "task/marks.h"
 
@@ -23,7 +24,9 @@ static void add(hearth_marks *marks, hearth_mark mark)
 		marks->list = perealloc(marks->list, marks->room * sizeof *marks->list, 1);
 	}
 	marks->list[marks->count++] = mark;
-	GC_ADDREF(mark.what);
+	if (mark.what) {
+		GC_ADDREF(mark.what);
+	}
 }
 
 /* Returns whether `what` was marked. */
@@ -50,7 +53,7 @@ static void take_properties(hearth_marks *marks, zend_object *object)
 	}
 }
 
-static void take_bits(hearth_marks *marks, zend_object *object, uint32_t *guard, uint32_t mask)
+void hearth_marks_take_bits(hearth_marks *marks, zend_object *object, uint32_t *guard, uint32_t mask)
 {
 	uint32_t bits = *guard & mask;
 
@@ -81,7 +84,7 @@ static void take_object(hearth_marks *marks, zend_object *object)
 	take(marks, (zend_refcounted *) object);
 	take_properties(marks, object);
 	if (place && HEARTH_GUARD_RECURSION_MASK) {
-		take_bits(marks, object, &HEARTH_GUARD_P(place), HEARTH_GUARD_RECURSION_MASK);
+		hearth_marks_take_bits(marks, object, &HEARTH_GUARD_P(place), HEARTH_GUARD_RECURSION_MASK);
 	}
 	marks->in_object |= marks->count > before || has_own_table(object);
 }
@@ -250,7 +253,7 @@ static void take_guards(hearth_marks *marks, zend_object *object)
 	}
 	ZEND_HASH_FOREACH_PTR(Z_ARRVAL_P(place), guard) {
 		/* The lowest bit means that the guard is the object's own. */
-		take_bits(marks, object, (uint32_t *) ((uintptr_t) guard & ~(uintptr_t) 1), HEARTH_GUARD_PROPERTY_MASK);
+		hearth_marks_take_bits(marks, object, (uint32_t *) ((uintptr_t) guard & ~(uintptr_t) 1), HEARTH_GUARD_PROPERTY_MASK);
 	} ZEND_HASH_FOREACH_END();
 }
 
@@ -313,6 +316,9 @@ void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom)
 	if (marks->in_object) {
 		take_all_reached(marks, bottom);
 	}
+	if (hearth_in_error_handler(hearth_current)) {
+		hearth_marks_take_constants(marks);
+	}
 }
 
 static const HashTable *table_in(const zend_refcounted *what)
@@ -343,7 +349,7 @@ void hearth_marks_put_back(hearth_marks *marks)
 
 		put_back(mark);
 		/* If other code has removed the value from its container, the function still walks it: so it stays alive. */
-		if (GC_REFCOUNT(mark->what) > 1) {
+		if (mark->what && GC_REFCOUNT(mark->what) > 1) {
 			GC_DELREF(mark->what);
 		}
 	}
@@ -363,6 +369,10 @@ void hearth_marks_forget(void)
 	for (uint32_t i = 0; i < marks.count; i++) {
 		/* As in hearth_marks_put_back. The task's values are not freed. */
 		GC_DELREF(marks.list[i].what);
+	}
+	marks.count = 0;
+	if (hearth_in_error_handler(hearth_current)) {
+		hearth_marks_take_constants(&marks);
 	}
 	if (marks.list) {
 		pefree(marks.list, 1);

@@ -5,7 +5,7 @@
 #include "compat.h"
 
 typedef struct {
-	zend_refcounted *what;           /* with one more owner; marked itself, unless one of the next fields is set */
+	zend_refcounted *what;           /* with one more owner; marked itself, unless one of the next fields is set; NULL: a constant */
 	HashTable *table;                /* marked table inside: with one more owner, the next write would separate it */
 	uint32_t *guard;                 /* the object's guard with the mark */
 	uint32_t bits;
@@ -38,6 +38,10 @@ bool hearth_may_have_marked(const zend_execute_data *call);
 /* task/marks.c: takes away the marks of the calls from the running one down to `bottom`. */
 void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom);
 void hearth_marks_put_back(hearth_marks *marks);
+/* Takes these bits away. `object`: what they are in; NULL: in something that stays. */
+void hearth_marks_take_bits(hearth_marks *marks, zend_object *object, uint32_t *guard, uint32_t mask);
+/* task/constant_marks.c: takes away the marks of all class constants. */
+void hearth_marks_take_constants(hearth_marks *marks);
 /* Drops the marks when a fatal error leaves all calls of the running task. */
 void hearth_marks_forget(void);
 

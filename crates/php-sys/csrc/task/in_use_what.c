@@ -1,0 +1,108 @@
+/* What a call is made on, or a loop goes over: see task/in_use.c. */
+#include "engine/watch.h"
+#include "state/hidden.h"
+#include "task/task.h"
+
+static bool is_of(const zend_object *object, const zend_module_entry *module)
+{
+	const zend_class_entry *ce = hearth_internal_class(object);
+
+	return ce->type == ZEND_INTERNAL_CLASS && ce->info.internal.module == module;
+}
+
+/*
+ * The object of a method; of a constructor, the object of the same extension that it is given first. Of a function, the first argument
+ * or, as with dba_fetch(), another one of the function's own extension.
+ */
+zend_object *hearth_use_object(zend_execute_data *call)
+{
+	bool of_method = Z_TYPE(call->This) == IS_OBJECT;
+	zval *argument = hearth_argument(call, 1);
+
+	if (!of_method && argument && Z_TYPE_P(argument) == IS_OBJECT) {
+		return Z_OBJ_P(argument);
+	}
+	for (uint32_t i = 1; i <= (of_method ? (call->func->common.fn_flags & ZEND_ACC_CTOR) != 0 : HEARTH_MOST_USED); i++) {
+		argument = hearth_argument(call, i);
+		if (argument && Z_TYPE_P(argument) == IS_OBJECT && is_of(Z_OBJ_P(argument), call->func->internal_function.module)) {
+			return Z_OBJ_P(argument);
+		}
+	}
+	return of_method ? Z_OBJ(call->This) : NULL;
+}
+
+static uint32_t collect_last_directory(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
+{
+	const hearth_watch *watch = hearth_watch_known(call->func);
+	zend_resource *const *last = watch && (watch->use & HEARTH_LAST_DIRECTORY) ? hearth_last_directory() : NULL;
+
+	found[0] = last && *last ? (*last)->ptr : NULL;
+	return found[0] != NULL;
+}
+
+/*
+ * Collects what the call is made on: the object of a method, the first argument of a function, and further arguments that
+ * are streams too. Other arguments may be objects that many calls share, such as callbacks.
+ */
+uint32_t hearth_use_collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
+{
+	zend_object *object = hearth_use_object(call);
+	const void *first = object ? hearth_connection_of_object(object) : hearth_connection_of_stream(hearth_argument(call, 1));
+	uint32_t count = 0;
+
+	if (UNEXPECTED(ZEND_CALL_NUM_ARGS(call) == 0) && Z_TYPE(call->This) != IS_OBJECT) {
+		return collect_last_directory(call, found);
+	}
+	if (first) {
+		found[count++] = first;
+	}
+	for (uint32_t i = Z_TYPE(call->This) == IS_OBJECT ? 1 : 2; i <= HEARTH_MOST_USED; i++) {
+		const void *stream = hearth_connection_of_stream(hearth_argument(call, i));
+
+		if (stream && count < HEARTH_MOST_USED) {
+			found[count++] = stream;
+		}
+	}
+	return count;
+}
+
+const void *hearth_used_by(zend_execute_data *call)
+{
+	const void *found[HEARTH_MOST_USED];
+
+	return hearth_use_collect(call, found) ? found[0] : NULL;
+}
+
+/*
+ * Returns the object of a covered extension that this code iterates over: what foreach or `...` asks of an object of an extension is no
+ * call. NULL if there is none.
+ */
+zend_object *hearth_use_iterated(zend_execute_data *call)
+{
+	const zend_op *opline = call->opline;
+	zend_object_iterator *iterator;
+	zval *value;
+
+	switch (opline->opcode) {
+		case ZEND_FE_RESET_R:
+		case ZEND_FE_RESET_RW:
+		case ZEND_FE_FETCH_R:
+		case ZEND_FE_FETCH_RW:
+		case ZEND_SEND_UNPACK:
+		case ZEND_ADD_ARRAY_UNPACK: break;
+		default: return NULL;
+	}
+	if (!(opline->op1_type & (IS_CV | IS_VAR | IS_TMP_VAR))) {
+		return NULL;
+	}
+	value = ZEND_CALL_VAR(call, opline->op1.var);
+	ZVAL_DEREF(value);
+	if (Z_TYPE_P(value) != IS_OBJECT) {
+		return NULL;
+	}
+	iterator = zend_iterator_unwrap(value);
+	if (iterator) {
+		value = &iterator->data;
+	}
+	return Z_TYPE_P(value) == IS_OBJECT && hearth_waits_in_its_calls(hearth_internal_class(Z_OBJ_P(value))) ? Z_OBJ_P(value) : NULL;
+}

@@ -25,6 +25,26 @@ function beside(int $n, Closure $use): void
     $n % 2 && $task->cancel();
 }
 
+/** A statement of a pool's connection, or a transaction that keeps something in the connection's session. */
+function pooled(Context $c, int $n, Closure $fn, PDO $pdo, string $select, string $set, string $get): void
+{
+    if ($n < 6) {
+        $statement = $pdo->prepare($select);
+        $statement->execute([$c->token]);
+        $fn();
+        own($c, $statement->fetchColumn(1));
+        return;
+    }
+    if ($pdo->inTransaction()) {
+        return;
+    }
+    $pdo->beginTransaction();
+    $pdo->exec($set);
+    $fn();
+    own($c, $pdo->query($get)->fetchColumn());
+    $pdo->rollBack();
+}
+
 function maria(Context $c, int $n, Closure $fn): void
 {
     served($c, fn () => match ($n % 3) {
@@ -36,22 +56,7 @@ function maria(Context $c, int $n, Closure $fn): void
 
 function mariaPooled(Context $c, int $n, Closure $fn): void
 {
-    $pdo = $GLOBALS['mysql'];
-    if ($n < 6) {
-        $statement = $pdo->prepare('SELECT SLEEP(0.001), ?');
-        $statement->execute([$c->token]);
-        $fn();
-        own($c, $statement->fetchColumn(1));
-        return;
-    }
-    if ($pdo->inTransaction()) {
-        return;
-    }
-    $pdo->beginTransaction();
-    $pdo->exec("SET @t = '$c->token'");
-    $fn();
-    own($c, $pdo->query('SELECT @t')->fetchColumn());
-    $pdo->rollBack();
+    pooled($c, $n, $fn, $GLOBALS['mysql'], 'SELECT SLEEP(0.001), ?', "SET @t = '$c->token'", 'SELECT @t');
 }
 
 function mariaOwn(Context $c, int $n, Closure $fn): void
@@ -110,22 +115,7 @@ function postgres(Context $c, int $n, Closure $fn): void
 
 function postgresPooled(Context $c, int $n, Closure $fn): void
 {
-    $pdo = $GLOBALS['pgsql'];
-    if ($n < 6) {
-        $statement = $pdo->prepare('SELECT pg_sleep(0.001), ?::text');
-        $statement->execute([$c->token]);
-        $fn();
-        own($c, $statement->fetchColumn(1));
-        return;
-    }
-    if ($pdo->inTransaction()) {
-        return;
-    }
-    $pdo->beginTransaction();
-    $pdo->exec("SET LOCAL application_name = '$c->token'");
-    $fn();
-    own($c, $pdo->query('SHOW application_name')->fetchColumn());
-    $pdo->rollBack();
+    pooled($c, $n, $fn, $GLOBALS['pgsql'], 'SELECT pg_sleep(0.001), ?::text', "SET LOCAL application_name = '$c->token'", 'SHOW application_name');
 }
 
 function postgresOwn(Context $c, int $n, Closure $fn): void

@@ -25,10 +25,14 @@ share "$checkout" /src/hearth
 share "$target" /src/target
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 
-exec chroot "$root" /usr/bin/env -i \
-    HOME=/root LANG=C.UTF-8 ${CI:+CI="$CI"} ${TERM:+TERM="$TERM"} ${EXTENSIONS:+EXTENSIONS="$EXTENSIONS"} ${AREAS:+AREAS="$AREAS"} \
+# Variables that say how to build and what to test.
+set -- /src/hearth/dev "$@"
+for name in CI TERM EXTENSIONS AREAS CHAOS_SEED CHAOS_SEEDS CHAOS_REQUESTS CHAOS_ONLY CHAOS_SHRINK CHAOS_KEEP \
+    RUST_BACKTRACE CARGO_PROFILE_RELEASE_LTO CARGO_PROFILE_RELEASE_CODEGEN_UNITS; do
+    eval "value=\${$name:-}"
+    [ -z "$value" ] || set -- "$name=$value" "$@"
+done
+
+exec chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 \
     PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    CARGO_HOME=/opt/cargo CARGO_NET_OFFLINE=true CARGO_TARGET_DIR=/src/target RUST_BACKTRACE="${RUST_BACKTRACE:-0}" \
-    ${CARGO_PROFILE_RELEASE_LTO:+CARGO_PROFILE_RELEASE_LTO="$CARGO_PROFILE_RELEASE_LTO"} \
-    ${CARGO_PROFILE_RELEASE_CODEGEN_UNITS:+CARGO_PROFILE_RELEASE_CODEGEN_UNITS="$CARGO_PROFILE_RELEASE_CODEGEN_UNITS"} \
-    /src/hearth/dev "$@"
+    CARGO_HOME=/opt/cargo CARGO_NET_OFFLINE=true CARGO_TARGET_DIR=/src/target "$@"

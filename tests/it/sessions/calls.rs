@@ -40,6 +40,10 @@ const APP: &str = r#"
                 ]);
                 break;
             case '/fiber': $kept = new Fiber(fn () => begin(fn () => Fiber::suspend())); $kept->start(); return 'refused';
+            case '/breaks':
+                Hearth\async(fn () => (new Fiber(fn () => begin(fn () => usleep(2_000_000))))->start());
+                usleep(1_000);
+                eval('function twice() {} function twice() {}');
             case '/resume': $kept->isTerminated() || $kept->resume(); return 'terminated';
             case '/plain': session_start(); return (string) ($_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1);
             case '/pid': return (string) getmypid();
@@ -84,5 +88,15 @@ fn a_fiber_that_is_left_while_it_opens_the_session_ends_with_its_request() {
     assert_eq!(ok(&server.get("/resume")), "terminated");
     assert_eq!(ok(&server.get("/plain")), "2");
     assert_eq!(ok(&server.get("/pid")), pid);
+    server.stop();
+}
+
+/// Another task waits in that Fiber: it cannot be ended while that task is there.
+#[test]
+fn a_fiber_in_which_a_task_opens_the_session_stays_as_it_is_when_its_request_breaks() {
+    let server = app().start();
+    assert_eq!(server.get("/breaks").status, 500);
+    server.expect_log("worker is replaced: a fatal error in PHP");
+    assert_eq!(ok(&server.get("/plain")), "1");
     server.stop();
 }

@@ -56,7 +56,7 @@ static void end_fiber(zend_fiber *fiber)
 {
 	zend_object *object = &fiber->std;
 
-	if (fiber->context.status != ZEND_FIBER_STATUS_SUSPENDED || OBJ_FLAGS(object) & IS_OBJ_DESTRUCTOR_CALLED) {
+	if (!hearth_fiber_is_suspended(fiber) || OBJ_FLAGS(object) & IS_OBJ_DESTRUCTOR_CALLED) {
 		return;
 	}
 	GC_ADD_FLAGS(object, IS_OBJ_DESTRUCTOR_CALLED);

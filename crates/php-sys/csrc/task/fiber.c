@@ -21,9 +21,14 @@ static void (*destroy_fiber)(zend_object *);
 static zend_object_handlers handlers;
 static HashTable *(*get_gc)(zend_object *, zval **, int *);
 
+bool hearth_fiber_is_suspended(const zend_fiber *fiber)
+{
+	return fiber->context.status == ZEND_FIBER_STATUS_SUSPENDED && !fiber->caller;
+}
+
 static void on_destroy(zend_object *object)
 {
-	if (UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY())) {
+	if (UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || !hearth_fiber_is_suspended((zend_fiber *) object)) {
 		return;
 	}
 	hearth_exception_keep_place(destroy_fiber, object);

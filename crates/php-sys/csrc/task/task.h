@@ -62,6 +62,8 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
 /* Keeps an ended task for hearth_task_new(). */
 void hearth_task_keep(hearth_task *task);
 void hearth_task_park(hearth_task *task);
+/* Whether its code has called Fiber::suspend(). The engine's status says so too of a Fiber in which a task waits. */
+bool hearth_fiber_is_suspended(const zend_fiber *fiber);
 bool hearth_in_task(void);
 
 #endif

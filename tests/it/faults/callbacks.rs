@@ -12,6 +12,10 @@ final class Calls extends php_user_filter {
         return PSFS_PASS_ON;
     }
 }
+final class Replaces {
+    public function __invoke(): void {}
+    public function __destruct() { header_register_callback(fn () => http_response_code(202)); }
+}
 stream_filter_register('calls', Calls::class);
 function filtered(Closure $fn) {
     $stream = fopen('php://memory', 'w+');
@@ -47,6 +51,18 @@ return function (Hearth\Request $request) {
             echo 'before ';
             header_register_callback(fn () => header_register_callback(function () { echo str_repeat('y', 20000); }));
             return null;
+        case '/replace-late':
+            header_register_callback(fn () => header_register_callback(fn () => http_response_code(201)));
+            echo 'text';
+            flush();
+            header_register_callback(fn () => http_response_code(202));
+            $objects = array_map(fn ($n) => fn () => $n, range(0, 9));
+            return null;
+        case '/replace-again':
+            header_register_callback(new Replaces());
+            header_register_callback(fn () => http_response_code(203));
+            $objects = array_map(fn ($n) => fn () => $n, range(0, 9));
+            return 'text';
         case '/flood-late':
             header_register_callback(function () { echo str_repeat('y', 70000); });
             return ' returned';
@@ -102,6 +118,19 @@ fn a_header_callback_may_wait_while_a_task_echoes() {
         assert_eq!(answer.status, 201);
         assert_eq!(answer.text(), format!("before {}", "x".repeat(9000)));
     }
+    server.stop();
+}
+
+/// PHP freed the one that is replaced twice: after the head was sent, and where a destructor replaces it again.
+#[test]
+fn a_header_callback_that_is_replaced_is_freed_once() {
+    let server = app();
+    let worker = server.workers();
+    for _ in 0..20 {
+        assert_eq!(server.get("/replace-late").status, 200);
+        assert_eq!(server.get("/replace-again").status, 202);
+    }
+    assert_eq!(server.workers(), worker, "the worker was replaced");
     server.stop();
 }
 

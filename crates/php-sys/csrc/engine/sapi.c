@@ -256,6 +256,7 @@ bool hearth_boot(const hearth_boot_args *args)
 	hearth_no_suspend_in_fibers();
 	hearth_no_suspend_in_generators();
 	hearth_watch_ticks();
+	hearth_header_callback_watch();
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_no_suspend_in_engine();

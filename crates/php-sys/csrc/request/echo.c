@@ -3,24 +3,6 @@
 #include "mode/mode.h"
 #include "request/request.h"
 
-void hearth_run_header_callback(void)
-{
-	zval callback, result;
-
-	if (Z_TYPE(SG(callback_func)) == IS_UNDEF) {
-		return;
-	}
-	ZVAL_COPY_VALUE(&callback, &SG(callback_func));
-	ZVAL_UNDEF(&SG(callback_func));
-	if (call_user_function(NULL, NULL, &callback, &result, 0, NULL) == SUCCESS) {
-		zval_ptr_dtor(&result);
-	}
-	zval_ptr_dtor(&callback);
-	if (EG(exception)) {
-		hearth_report_exception();
-	}
-}
-
 void hearth_send_head(hearth_request_state *state, hearth_response *response, zend_array *own)
 {
 	state->responded = true;

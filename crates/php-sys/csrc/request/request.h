@@ -39,8 +39,10 @@ void hearth_respond_echoed(hearth_request_state *state);
 void hearth_respond_exception(hearth_request_state *state);
 /* Whether the handler's result is sent in pieces. */
 bool hearth_response_is_stream(const zval *result);
-/* request/echo.c */
+/* request/header_callback.c */
 void hearth_run_header_callback(void);
+void hearth_header_callback_watch(void);
+/* request/echo.c */
 void hearth_send_head(hearth_request_state *state, hearth_response *response, zend_array *own);
 /* How many of a text's `length` bytes the log shows: the text need not end with a NUL. */
 #define HEARTH_SHOWN(length) ((int) MIN(length, 80))

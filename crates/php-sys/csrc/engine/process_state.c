@@ -24,21 +24,24 @@ void hearth_process_state_restores(bool one_at_a_time)
 
 /* ---- before a function changes it ---- */
 
+/* PHP's snprintf() looks for the end of each text, whatever its precision says; the texts of a head have none, spprintf() may have them. */
 static void add_name(const hearth_request_state *state)
 {
-	size_t used = strlen(names);
-	const char *comma = used ? ", " : "";
 	hearth_request_head head;
-	char id[16];
+	char id[16], *name;
 
+	if (*names) {
+		strlcat(names, ", ", sizeof names);
+	}
 	if (!state->request) {
-		snprintf(names + used, sizeof names - used, "%sbackground work", comma);
+		strlcat(names, "background work", sizeof names);
 		return;
 	}
 	hearth_on_head(state->request, &head);
 	hearth_on_request_id(state->request, id);
-	snprintf(names + used, sizeof names - used, "%s%.*s %.*s request=%.16s", comma, HEARTH_SHOWN(head.method.len), head.method.ptr,
-		HEARTH_SHOWN(head.path.len), head.path.ptr, id);
+	spprintf(&name, 0, "%.*s %.*s request=%.16s", HEARTH_SHOWN(head.method.len), head.method.ptr, HEARTH_SHOWN(head.path.len), head.path.ptr, id);
+	strlcat(names, name, sizeof names);
+	efree(name);
 }
 
 static void count(hearth_request_state *state)

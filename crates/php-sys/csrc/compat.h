@@ -88,12 +88,18 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_GUARD_RECURSION_MASK 0u
 #endif
 
-/* The mark of a class constant whose value is being computed; before 8.4 no header names it. */
+/*
+ * The marks of a class constant: that its value is being computed, which no header names; from 8.3 on, that its attributes are being
+ * looked at.
+ */
 #if defined(CONST_RECURSIVE)
-# define HEARTH_CONSTANT_MARK CONST_RECURSIVE
+# define HEARTH_CONSTANT_MARKS (0x80u | CONST_RECURSIVE)
 #else
-# define HEARTH_CONSTANT_MARK 0x80u
+# define HEARTH_CONSTANT_MARKS 0x80u
 #endif
+
+/* Whether a SoapClient that is freed leaves its connection open. */
+#define HEARTH_SOAP_LEAVES_CONNECTIONS (PHP_VERSION_ID < 80400)
 
 /* The functions of session_set_save_handler(): 8.2 has a union with an array for them, 8.4 the fields alone. */
 #define HEARTH_SAVE_HANDLERS(session) ((zval *) &(session).mod_user_names)

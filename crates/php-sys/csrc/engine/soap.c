@@ -6,7 +6,8 @@
  * The WSDL cache in memory frees a document that another request's SoapClient still uses: while requests run at the same
  * time, the cache on disk replaces it.
  *
- * A SoapClient that is freed leaves its connection open until PHP closes all resources, which a resident worker never does.
+ * Before PHP 8.4, a SoapClient that is freed leaves its connection open until PHP closes all resources, which a resident worker never
+ * does.
  */
 #include "engine/soap.h"
 
@@ -144,5 +145,7 @@ void hearth_watch_soap(void)
 			hearth_watch_of(function)->bails_out = true;
 		}
 	}
-	watch_client();
+	if (HEARTH_SOAP_LEAVES_CONNECTIONS) {
+		watch_client();
+	}
 }

@@ -28,7 +28,7 @@ void hearth_marks_take_constants(hearth_marks *marks)
 			continue;
 		}
 		ZEND_HASH_FOREACH_PTR(constants, constant) {
-			hearth_marks_take_bits(marks, NULL, &Z_CONSTANT_FLAGS(constant->value), HEARTH_CONSTANT_MARK);
+			hearth_marks_take_bits(marks, NULL, &Z_CONSTANT_FLAGS(constant->value), HEARTH_CONSTANT_MARKS);
 		} ZEND_HASH_FOREACH_END();
 	} ZEND_HASH_FOREACH_END();
 }

@@ -37,9 +37,9 @@ static void on_destroy(zend_object *object)
 static HashTable *on_get_gc(zend_object *object, zval **parts, int *count)
 {
 	const zend_fiber *fiber = (const zend_fiber *) object;
-	bool suspended = fiber->context.status == ZEND_FIBER_STATUS_SUSPENDED && !fiber->caller;
+	const zend_execute_data *frame = hearth_fiber_is_suspended(fiber) ? fiber->execute_data : NULL;
 
-	for (const zend_execute_data *frame = suspended ? fiber->execute_data : NULL; frame; frame = frame->prev_execute_data) {
+	for (; frame; frame = frame->prev_execute_data) {
 		if (UNEXPECTED(hearth_collector_must_skip(frame))) {
 			*parts = NULL;
 			*count = 0;

@@ -18,19 +18,23 @@ function nested($depth) { for ($array = 1; $depth > 0; $depth--) { $array = [$ar
 function mapped($depth) { return $depth ? array_map('mapped', [$depth - 1]) : 1; }
 function sorted($depth) { $two = [1, 2]; return $depth && usort($two, fn () => sorted($depth - 1) ? 0 : 1); }
 function replaced($depth) { return $depth ? preg_replace_callback('/./', fn () => replaced($depth - 1), 'x') : '1'; }
+function less($depth) { return realpath("/none/$depth") ? 0 : $depth - 1; }
+function looked($depth) { $less = less($depth); $depth = less($less); return $depth ? array_map('looked', [$less]) : 1; }
+function below($frames, $then) { return $frames ? preg_replace_callback('/./', fn () => below($frames - 1, $then), 'x') : $then(); }
 function linked($class, $depth) {
     for ($list = null; $depth > 0; $depth--) { $node = new $class; $node->next = $list; $list = $node; }
     unset($node);
     $list = null;
 }
 return function (Hearth\Request $request) {
-    [, $what, $depth] = explode('/', $request->path . '/');
+    [, $what, $depth, $frames] = explode('/', $request->path . '//');
     $depth = (int) $depth;
     switch ($what) {
         case 'pid': return (string) getmypid();
         case 'heap': return (string) memory_get_usage(true);
         case 'slow': UNTIL_GO return 'slow done';
         case 'map': mapped($depth); break;
+        case 'looks': below((int) $frames, fn () => looked($depth)); break;
         case 'usort': sorted($depth); break;
         case 'preg': replaced($depth); break;
         case 'get': $GLOBALS['depth'] = $depth; (new Magic)->it; break;
@@ -170,6 +174,19 @@ fn recursion_through_php_code_that_is_too_deep_costs_no_worker() {
     let pid = ok(&server.get("/pid"));
     for what in ["map", "usort", "preg", "get", "fiber"] {
         assert_eq!(server.get(&format!("/{what}/2000000")).status, 500);
+    }
+    assert_eq!(ok(&server.get("/pid")), pid, "the worker was replaced");
+    server.stop();
+}
+
+/// Functions on its way use more of the stack than its next step, and the interrupt that follows has hardly any left. How much that is
+/// depends on what lies below.
+#[test]
+fn recursion_ends_wherever_it_meets_the_end_of_the_stack() {
+    let server = app();
+    let pid = ok(&server.get("/pid"));
+    for frames in 0..16 {
+        assert_eq!(server.get(&format!("/looks/2000000/{frames}")).status, 500);
     }
     assert_eq!(ok(&server.get("/pid")), pid, "the worker was replaced");
     server.stop();

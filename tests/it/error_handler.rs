@@ -109,6 +109,29 @@ fn functions_that_are_disabled_keep_no_server_from_starting() {
     }
 }
 
+/// The engine marks a constant while it computes its value.
+#[test]
+fn a_constant_whose_computation_broke_a_request_refers_to_itself_for_no_other() {
+    let code = format!(
+        "class Known {{ const OUTER = self::INNER . 'x'; const INNER = Other::VALUE . 'y'; }}
+        spl_autoload_register(function () {{
+            eval(isset($_GET['breaks']) ? 'function twice() {{}} function twice() {{}}' : 'class Other {{ const VALUE = 1; }}');
+        }});
+        return function ($request) {{
+            if ($request->path === '/waits') {{ {UNTIL_GO} }}
+            return Known::OUTER;
+        }};"
+    );
+    let server = one_worker(&code).start();
+    let mut first = server.connect();
+    first.send("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(server.get("/?breaks").status, 500);
+    let_go(&server);
+    assert_eq!(ok(&first.response()), "1yx");
+    server.stop();
+}
+
 /// The engine marks a constant while it computes its value, and the handler of a warning of that may wait.
 #[test]
 fn a_constant_that_one_request_still_computes_refers_to_itself_for_no_other() {

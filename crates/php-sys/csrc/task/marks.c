@@ -371,9 +371,8 @@ void hearth_marks_forget(void)
 		GC_DELREF(marks.list[i].what);
 	}
 	marks.count = 0;
-	if (hearth_in_error_handler(hearth_current)) {
-		hearth_marks_take_constants(&marks);
-	}
+	/* Those that are still marked are of the calls that are left. */
+	hearth_marks_take_constants(&marks);
 	if (marks.list) {
 		pefree(marks.list, 1);
 	}

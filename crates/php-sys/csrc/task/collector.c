@@ -42,11 +42,11 @@ static int on_collect_cycles(void)
 	if (collecting || !is_in_request()) {
 		return collect();
 	}
-	collecting = true;
-	collected = 0;
 	task = hearth_task_new(HEARTH_JOB_COLLECT, hearth_request_state_new(NULL));
 	task->background = true;
 	owner = task->owner = hearth_on_task_new(hearth_current->owner, task, false);
+	collecting = true;
+	collected = 0;
 	hearth_on_task_start(owner);
 	hearth_on_owner_release(owner);
 	collecting = false;

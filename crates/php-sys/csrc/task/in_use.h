@@ -36,11 +36,13 @@ bool hearth_executes_bound(zend_execute_data *call);
 bool hearth_binds(zend_object *statement, const void *stream);
 /* Returns an array with the bound streams as elements, which owns them; NULL if there are none. */
 zend_array *hearth_bound_hold(zend_object *statement);
-/* task/in_use_what.c */
+/* task/in_use_what.c: the object that the call is made on; NULL if there is none. */
 zend_object *hearth_use_object(zend_execute_data *call);
+/* Collects the connections and streams that the call is made on; returns how many. */
 uint32_t hearth_use_collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED]);
+/* Returns the object that PHP code goes over with foreach or `...`, if its extension is covered; NULL if there is none. */
 zend_object *hearth_use_iterated(zend_execute_data *call);
-/* Returns the connection or stream that the call is made on; NULL if there is none: see task/in_use.c. */
+/* Returns the connection or stream that the call is made on; NULL if there is none. */
 const void *hearth_used_by(zend_execute_data *call);
 /* Whether tasks wait for a connection of this class only inside calls on its object. */
 bool hearth_waits_in_its_calls(const zend_class_entry *ce);

@@ -7,7 +7,7 @@
  * middle, or work on values of their own meanwhile. Of all other extensions, also those that are unknown here, every method is
  * covered, and every function that may be given an object or a resource.
  */
-static const char *const free_modules[] = {
+static const char *const computing_modules[] = {
 	/* the language, and its values */
 	"core", "standard", "spl", "date", "reflection", "random", "json", "pcre", "ctype", "tokenizer", "filter", "hash", "session", "hearth",
 	"ast", "ds", "psr", "ffi", "uri",
@@ -87,10 +87,10 @@ static const struct {
 /* All methods of these classes and of their subclasses: some of them wait for a stream, or run PHP code. */
 static const char *const classes[] = {"splfileobject"};
 
-static bool is_free(const zend_module_entry *module)
+static bool only_computes(const zend_module_entry *module)
 {
-	for (size_t i = 0; module && i < sizeof free_modules / sizeof *free_modules; i++) {
-		if (strcasecmp(module->name, free_modules[i]) == 0) {
+	for (size_t i = 0; module && i < sizeof computing_modules / sizeof *computing_modules; i++) {
+		if (strcasecmp(module->name, computing_modules[i]) == 0) {
 			return true;
 		}
 	}
@@ -99,7 +99,7 @@ static bool is_free(const zend_module_entry *module)
 
 bool hearth_waits_in_its_calls(const zend_class_entry *ce)
 {
-	return ce->type == ZEND_INTERNAL_CLASS && !is_free(ce->info.internal.module);
+	return ce->type == ZEND_INTERNAL_CLASS && !only_computes(ce->info.internal.module);
 }
 
 /* Whether a parameter may be an object or, being without a type, a resource. */
@@ -129,7 +129,7 @@ static void use_all(HashTable *all)
 		}
 		if (function->internal_function.module != last) {
 			last = function->internal_function.module;
-			covered = !is_free(last);
+			covered = !only_computes(last);
 		}
 		if (covered && (function->common.scope || may_take_connection(&function->internal_function))) {
 			hearth_watch_of(function)->use |= HEARTH_IN_USE;

@@ -41,7 +41,7 @@
 /* Large enough to report a fatal error in the handler. */
 #define SIGNAL_STACK (256 * 1024)
 /* More than an interrupt of the VM uses: one that is handled closer to the guard would touch it, and cause the next. */
-#define INTERRUPT (16 * 1024)
+#define INTERRUPT_STACK (16 * 1024)
 #define MOST_TEXTS 64
 
 struct hearth_stack {
@@ -219,7 +219,7 @@ void hearth_stack_check(void)
 	if (EXPECTED(!stack) || stack->open >= stack->guard) {
 		return;
 	}
-	if (here >= stack->guard + INTERRUPT) {
+	if (here >= stack->guard + INTERRUPT_STACK) {
 		/* A single deep call went below the guard, and it has returned. */
 		protect(stack, stack->guard);
 	} else if (!EG(exception)) {

@@ -11,29 +11,29 @@ use crate::support::{
 };
 
 /// `/slow` takes until the test lets it go.
-fn slow() -> ServerBuilder {
+fn slow(workers: &str) -> ServerBuilder {
     Server::script(&format!(
         "return function ($r) {{ if ($r->path === '/slow') {{ {UNTIL_GO} return 'slow done'; }} return 'fine'; }};"
     ))
-    .args(["--workers", "2"])
+    .args(["--workers", workers])
 }
 
 #[test]
 fn stop_finishes_the_requests_that_run() {
     for signal in [Signal::TERM, Signal::INT] {
-        let mut server = slow().start();
-        let mut idle = server.connect();
-        assert_eq!(ok(&idle.get("/")), "fine");
+        let mut server = slow("1").start();
         let mut slow = server.connect();
         slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
         until_handled(&server, 1);
+        let mut idle = server.connect();
+        assert_eq!(ok(&idle.get("/")), "fine");
         server.signal(signal);
         server.expect_log("stopping");
+        assert!(idle.is_closed_by_server(), "the worker knows");
         let_go(&server);
         let response = slow.response();
         assert_eq!(ok(&response), "slow done");
         assert_eq!(response.header("connection"), Some("close"));
-        assert!(idle.is_closed_by_server());
         let status = server
             .wait_exit(TIMEOUT)
             .expect("it ends when the last request has");
@@ -63,7 +63,7 @@ fn a_second_signal_stops_at_once() {
 
 #[test]
 fn status_and_stop_through_the_control_socket() {
-    let mut server = slow().start();
+    let mut server = slow("2").start();
     assert_eq!(ok(&server.get("/")), "fine");
     let status = hearth(&server, &["status", "app.php"]);
     let text = String::from_utf8_lossy(&status.stdout).into_owned();
@@ -98,7 +98,7 @@ fn status_and_stop_through_the_control_socket() {
 #[test]
 fn the_control_socket_is_for_its_user_only() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-    let server = slow().start();
+    let server = slow("2").start();
     let sockets: Vec<_> = std::fs::read_dir(server.directory().join("hearth"))
         .expect("the runtime directory")
         .filter_map(|entry| entry.ok()?.metadata().ok())
@@ -266,7 +266,7 @@ fn a_killed_worker_is_back_in_milliseconds() {
 
 #[test]
 fn workers_leave_when_the_supervisor_is_killed() {
-    let mut server = slow().start();
+    let mut server = slow("2").start();
     let session = server.pid();
     server.signal(Signal::KILL);
     server.wait_exit(TIMEOUT).expect("SIGKILL ends it");

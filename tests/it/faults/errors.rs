@@ -337,3 +337,33 @@ fn a_fatal_error_in_a_child_that_a_destructor_started_leaves_the_others_their_wa
         server.stop();
     }
 }
+
+/// The autoloaders are called with the types of a class that is linked, after its link.
+#[test]
+fn a_fatal_error_while_a_class_is_linked_leaves_others_their_autoloads() {
+    let app = r#"spl_autoload_register(function ($class) {
+            $GLOBALS['loads'][] = $class;
+            if ($class === 'FirstEnds') { trigger_error('own', E_USER_ERROR); }
+            if ($class === 'Loaded') { eval('class Loaded extends Base { function one(): Base {} function two(): Base {} }'); }
+        });
+        abstract class Base { abstract function one(): Base; abstract function two(): Base; }
+        return function ($request) {
+            if ($request->path === '/fatal') {
+                eval('class Ends extends Base { function one(): FirstEnds {} function two(): SecondEnds {} }');
+            }
+            UNTIL_GO
+            $GLOBALS['loads'] = [];
+            eval('class Own extends Base { function one(): Loaded {} function two(): Base {} }');
+            return implode(' ', $GLOBALS['loads']);
+        };"#
+    .replace("UNTIL_GO", UNTIL_GO);
+    let server = one_worker(&app).start();
+    let mut slow = server.connect();
+    slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(server.get("/fatal").status, 500);
+    let_go(&server);
+    assert_eq!(ok(&slow.response()), "Loaded");
+    drop(slow);
+    server.stop();
+}

@@ -169,15 +169,30 @@ void hearth_loading_seal(void)
 	compiler_options = CG(compiler_options);
 }
 
+static void forget_entries(HashTable *table)
+{
+	if (table) {
+		zend_hash_clean(table);
+	}
+}
+
+/* What is left of linking a class would be the next one's: its dependencies, and the names that the autoloaders are called with. */
+static void forget_linking(void)
+{
+	forget_entries(CG(delayed_autoloads));
+	forget_entries(CG(delayed_variance_obligations));
+	forget_entries(CG(unlinked_uses));
+	CG(current_linking_class) = NULL;
+}
+
 /*
  * No task is left in the middle of a compilation or an autoloader, so what they have of either belongs to the request that broke.
  * The engine has emptied the compiler's stacks itself (php_error_cb). An entry of in_autoload says "not found" of its class.
  */
 static void forget_loading(void)
 {
-	if (EG(in_autoload)) {
-		zend_hash_clean(EG(in_autoload));
-	}
+	forget_entries(EG(in_autoload));
+	forget_linking();
 	CG(compiler_options) = compiler_options;
 	CG(compiled_filename) = NULL;
 	CG(active_op_array) = NULL;

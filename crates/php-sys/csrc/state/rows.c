@@ -93,6 +93,7 @@ static void add(hearth_state_row row)
 #define HEARTH_KEPT_FIELDS_SINCE_8_4(X) HEARTH_SINCE_8_4( \
 	X(EG(stack_base), "saved with the stack") \
 	X(EG(stack_limit), "saved with the stack") \
+	X(EG(lazy_objects_store), "those of all objects") \
 	X(EG(strtod_state), "memory to use again"))
 
 #define HEARTH_KEPT_ROW(live, why) add((hearth_state_row){#live, "engine", &live, sizeof(live), HEARTH_STATE_KEPT, why});

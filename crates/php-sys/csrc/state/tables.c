@@ -35,6 +35,8 @@ static size_t list_tables(named_table *list)
 		{"BG(user_filter_map): stream_filter_register()", BG(user_filter_map), HEARTH_STATE_RESTORED},
 		{"SG(known_post_content_types)", &SG(known_post_content_types), HEARTH_STATE_RESTORED},
 		{"EG(in_autoload)", EG(in_autoload), HEARTH_STATE_RESTORED},
+		{"CG(delayed_autoloads)", CG(delayed_autoloads), HEARTH_STATE_RESTORED},
+		{"CG(delayed_variance_obligations)", CG(delayed_variance_obligations), HEARTH_STATE_RESTORED},
 	};
 
 	memcpy(list, all, sizeof all);

@@ -1,7 +1,7 @@
 //! Hooks of the libc functions in which PHP and its libraries block: they turn blocking calls into waits.
 //!
 //! Each function here has the name and the signature of the libc function and replaces it in the whole process: the dynamic
-//! linker prefers symbols of the executable. Inside a task ([`Waiter::can_wait`]) it tries the call without blocking and, if
+//! linker prefers symbols of the executable. Inside a task ([`WaitMode`]) it tries the call without blocking and, if
 //! the call would block, has the [`Waiter`] wait; everywhere else it makes the real call.
 //!
 //! Hooks run before `main` (std polls descriptors 0 to 2) and on every thread. So there is no allocation, no lock and no
@@ -45,10 +45,20 @@ pub enum Interest {
     Write,
 }
 
-/// Waits for the hooks. Methods that wait are called only where [`can_wait`](Waiter::can_wait) is true.
+/// What a call that blocks does here and now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitMode {
+    /// It blocks: this thread runs no task.
+    Blocks,
+    /// It suspends the running task.
+    Suspends,
+    /// It blocks for a limited time, because the running task must not be suspended.
+    Stays,
+}
+
+/// Waits for the hooks. Methods that wait are called only where the mode is [`WaitMode::Suspends`].
 pub trait Waiter: Sync {
-    /// Whether this thread runs a task that may be suspended here and now.
-    fn can_wait(&self) -> bool;
+    fn mode(&self) -> WaitMode;
     /// Waits as poll(2), after a first poll found nothing ready: fills in `revents` and returns how many descriptors are
     /// ready, 0 when the time is over, -1 with `errno` set when the wait was ended early.
     fn poll(&self, fds: &mut [libc::pollfd], timeout: Option<Duration>) -> i32;
@@ -109,9 +119,12 @@ fn installed() -> Option<&'static dyn Waiter> {
 /// The waiter, if a task runs. Where the task must not be suspended, it is one that blocks for a limited time.
 #[inline]
 fn waiter() -> Option<&'static dyn Waiter> {
-    installed()
-        .filter(|waiter| waiter.can_wait())
-        .or_else(stay::waiter)
+    let waiter = installed()?;
+    match waiter.mode() {
+        WaitMode::Blocks => None,
+        WaitMode::Suspends => Some(waiter),
+        WaitMode::Stays => Some(&stay::Stay),
+    }
 }
 
 /// Waits until `fd` is ready; false when the time is over or the wait was ended early (`errno` tells which).

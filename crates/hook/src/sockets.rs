@@ -5,7 +5,12 @@ use libc::{c_int, c_long, c_void, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use crate::{Interest, Waiter, installed, owners, syscall, wait_ready, waiter};
 
 /// Tries `call` with MSG_DONTWAIT. While a blocking descriptor gives EAGAIN, waits and tries again.
-fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ssize_t) -> ssize_t {
+fn retry(
+    waiter: Option<&dyn Waiter>,
+    (fd, flags): (c_int, c_int),
+    interest: Interest,
+    call: impl Fn(c_int) -> ssize_t,
+) -> ssize_t {
     if owners::refuses(fd) {
         // To a PHP stream, any other error of a receive is the end of the stream, for the task that waits on it, too.
         if interest == Interest::Read && syscall::errno() == libc::EBUSY {
@@ -13,7 +18,7 @@ fn retry(fd: c_int, flags: c_int, interest: Interest, call: impl Fn(c_int) -> ss
         }
         return -1;
     }
-    let Some(waiter) = waiter().filter(|_| flags & libc::MSG_DONTWAIT == 0) else {
+    let Some(waiter) = waiter.filter(|_| flags & libc::MSG_DONTWAIT == 0) else {
         return call(flags);
     };
     loop {
@@ -87,9 +92,10 @@ unsafe extern "C" fn recvfrom(
     from: *mut sockaddr,
     from_length: *mut socklen_t,
 ) -> ssize_t {
-    let waits_for_all = flags & libc::MSG_WAITALL != 0 && waiter().is_some();
+    let waiter = waiter();
+    let waits_for_all = flags & libc::MSG_WAITALL != 0 && waiter.is_some();
     let once = |offset: usize, flags: c_int| {
-        retry(fd, flags, Interest::Read, |flags| {
+        retry(waiter, (fd, flags), Interest::Read, |flags| {
             let (to, room) = (buffer.cast::<u8>().wrapping_add(offset), length - offset);
             // SAFETY: the caller's own promise; offset <= length.
             syscall::size(unsafe {
@@ -103,7 +109,7 @@ unsafe extern "C" fn recvfrom(
         if received > 0
             && received.unsigned_abs() < length
             && flags & libc::MSG_PEEK == 0
-            && let Some(waiter) = waiter()
+            && let Some(waiter) = waiter
         {
             waiter.drained(fd);
         }
@@ -147,7 +153,7 @@ unsafe extern "C" fn __recvfrom_chk(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    let length = retry(fd, flags, Interest::Read, |flags| {
+    let length = retry(waiter(), (fd, flags), Interest::Read, |flags| {
         // SAFETY: the caller's own promise.
         syscall::size(unsafe { libc::syscall(libc::SYS_recvmsg, fd, message, flags) })
     });
@@ -176,9 +182,10 @@ unsafe extern "C" fn sendto(
     to: *const sockaddr,
     to_length: socklen_t,
 ) -> ssize_t {
+    let waiter = waiter();
     let mut done: usize = 0;
     loop {
-        let sent = retry(fd, flags, Interest::Write, |flags| {
+        let sent = retry(waiter, (fd, flags), Interest::Write, |flags| {
             let from = buffer.cast::<u8>().wrapping_add(done);
             // SAFETY: the caller's own promise; done <= length.
             syscall::size(unsafe {
@@ -201,7 +208,7 @@ unsafe extern "C" fn sendto(
         if done >= length
             || sent == 0
             || flags & libc::MSG_DONTWAIT != 0
-            || waiter().is_none()
+            || waiter.is_none()
             || syscall::is_nonblocking(fd)
         {
             return done.cast_signed();
@@ -211,7 +218,7 @@ unsafe extern "C" fn sendto(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
-    let length = retry(fd, flags, Interest::Write, |flags| {
+    let length = retry(waiter(), (fd, flags), Interest::Write, |flags| {
         // SAFETY: the caller's own promise.
         syscall::size(unsafe { libc::syscall(libc::SYS_sendmsg, fd, message, flags) })
     });

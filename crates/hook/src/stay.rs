@@ -9,14 +9,10 @@ use std::time::Duration;
 
 use libc::{c_int, pollfd};
 
-use crate::{Waiter, installed, syscall};
+use crate::{WaitMode, Waiter, installed, syscall};
 
+/// The waiter that blocks.
 pub(crate) struct Stay;
-
-/// The blocking waiter, if the running task must not be suspended.
-pub(crate) fn waiter() -> Option<&'static dyn Waiter> {
-    installed()?.stays().map(|_| &Stay as &dyn Waiter)
-}
 
 /// How long a call may block: the time that it asked for, or the rest of the request's time if that is shorter.
 struct Span {
@@ -67,8 +63,8 @@ fn has_lock(fd: c_int) -> bool {
 }
 
 impl Waiter for Stay {
-    fn can_wait(&self) -> bool {
-        false
+    fn mode(&self) -> WaitMode {
+        WaitMode::Stays
     }
 
     fn stays(&self) -> Option<Duration> {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::{Waiter, install};
+use crate::{WaitMode, Waiter, install};
 
 /// Ends every wait before it begins. The work that would be waited for runs when [`Early::finish`] is called.
 pub(crate) struct Early;
@@ -41,8 +41,11 @@ impl Early {
 }
 
 impl Waiter for Early {
-    fn can_wait(&self) -> bool {
-        WAITS.get()
+    fn mode(&self) -> WaitMode {
+        match WAITS.get() {
+            true => WaitMode::Suspends,
+            false => WaitMode::Blocks,
+        }
     }
     fn poll(&self, _fds: &mut [libc::pollfd], _timeout: Option<Duration>) -> i32 {
         -1

@@ -107,8 +107,13 @@ uint64_t hearth_current_task_id(void);
 bool hearth_calls(hearth_str function);
 /* Returns the index-th descriptor that the running proc_open() passes to the child; -1: there are no more. */
 int64_t hearth_handed_on(uint32_t index);
+/*
+ * What a call that blocks does here: no task runs, so it blocks; the task can be suspended; or the task must not be left, though
+ * others could run meanwhile, so the call blocks them all.
+ */
+typedef enum { HEARTH_WAIT_BLOCKS = 0, HEARTH_WAIT_SUSPENDS = 1, HEARTH_WAIT_STAYS = 2 } hearth_wait_mode;
+hearth_wait_mode hearth_mode_of_wait(void);
 bool hearth_hooks_may_wait(void);
-bool hearth_must_stay(void);
 /* The same, but asked by Rust, which may run on the task's stack. */
 bool hearth_may_suspend(void);
 /* Throws the error that a task cannot wait here. */

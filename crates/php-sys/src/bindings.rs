@@ -62,6 +62,11 @@ pub struct hearth_script {
     pub has_query: bool,
 }
 
+pub const HEARTH_WAIT_BLOCKS: hearth_wait_mode = 0;
+pub const HEARTH_WAIT_SUSPENDS: hearth_wait_mode = 1;
+pub const HEARTH_WAIT_STAYS: hearth_wait_mode = 2;
+pub type hearth_wait_mode = std::ffi::c_int;
+
 pub const HEARTH_THROW_TIMEOUT: hearth_throwable = 0;
 pub const HEARTH_THROW_CANCELLED: hearth_throwable = 1;
 pub const HEARTH_THROW_ERROR: hearth_throwable = 2;
@@ -240,8 +245,8 @@ unsafe extern "C" {
     pub fn hearth_current_task_id() -> u64;
     pub fn hearth_calls(function: hearth_str) -> bool;
     pub fn hearth_handed_on(index: u32) -> i64;
+    pub fn hearth_mode_of_wait() -> hearth_wait_mode;
     pub fn hearth_hooks_may_wait() -> bool;
-    pub fn hearth_must_stay() -> bool;
     pub fn hearth_may_suspend() -> bool;
     pub fn hearth_refuse_wait();
     pub fn hearth_busy(busy: bool) -> bool;

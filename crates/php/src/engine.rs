@@ -360,12 +360,6 @@ pub fn heap_is_full() -> bool {
     engine_thread::is_this() && unsafe { sys::hearth_heap_is_full() }
 }
 
-/// Whether the running code can wait by suspending its task. False outside tasks and on other threads.
-pub fn can_wait() -> bool {
-    // SAFETY: reads thread-local and engine flags.
-    unsafe { sys::hearth_hooks_may_wait() && !crate::host::is_forked() }
-}
-
 /// The most bytes that a request's body may have (`post_max_size`); 0 for no limit.
 pub fn post_max_size() -> u64 {
     // SAFETY: reads one number of the engine.

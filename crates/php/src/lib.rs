@@ -37,8 +37,8 @@ pub use cache::{FindCache, find_cache_with, limit_cache_copies, set_cache};
 pub use cli::{Cli, Run, info};
 pub use client::Client;
 pub use engine::{
-    Boot, BootError, Level, Mode, after_fork, boot, can_wait, forks_for_itself, handed_on,
-    handler_kind, has_setting, heap_is_full, pass_over_signals, post_max_size, refuse_persistent,
+    Boot, BootError, Level, Mode, after_fork, boot, forks_for_itself, handed_on, handler_kind,
+    has_setting, heap_is_full, pass_over_signals, post_max_size, refuse_persistent,
     remove_temporary_files, run_entry, seal, series, validates_timestamps, version,
 };
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
@@ -54,6 +54,6 @@ pub use task_ref::{TaskRef, throw_two_tasks};
 pub use timings::Timings;
 pub use trace::{TaskHandle, outside_trace, running_trace};
 pub use wait::{
-    Cancel, Cancelled, descriptor_closed, interrupt, is_unwinding, note_interrupted, refuse_wait,
-    stayed_too_long, stays, throw_error, wait,
+    Cancel, Cancelled, WaitMode, descriptor_closed, interrupt, is_unwinding, note_interrupted,
+    refuse_wait, stayed_too_long, stays, throw_error, wait, wait_mode,
 };

@@ -129,11 +129,33 @@ pub fn throw_error(message: &str) {
     throw(sys::HEARTH_THROW_ERROR, message);
 }
 
+/// What a call that blocks does here and now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitMode {
+    /// It blocks: no task runs on this thread, or a process that PHP code has forked runs it.
+    Blocks,
+    /// It suspends the running task.
+    Suspends,
+    /// It blocks, because the running task must not be suspended here.
+    Stays,
+}
+
+/// Returns how a call waits here. May be asked on any thread.
+#[must_use]
+pub fn wait_mode() -> WaitMode {
+    // SAFETY: reads thread-local and engine flags.
+    match unsafe { sys::hearth_mode_of_wait() } {
+        sys::HEARTH_WAIT_BLOCKS => WaitMode::Blocks,
+        _ if is_forked() => WaitMode::Blocks,
+        sys::HEARTH_WAIT_SUSPENDS => WaitMode::Suspends,
+        _ => WaitMode::Stays,
+    }
+}
+
 /// How long calls of the running task may block where it must not be suspended: until its request's time is over, half of
 /// the grace after that, [`Duration::MAX`] without a limit. `None` where no task runs or it may be suspended.
 pub fn stays() -> Option<Duration> {
-    // SAFETY: reads thread-local and engine flags.
-    if !unsafe { sys::hearth_must_stay() } || is_forked() {
+    if wait_mode() != WaitMode::Stays {
         return None;
     }
     let request = current().and_then(|cell| in_whose_time(&cell));

@@ -195,16 +195,22 @@ int64_t hearth_handed_on(uint32_t index)
 }
 
 /* The same for hooks of libc: calls that Rust makes on the task's stack pass. */
-bool hearth_hooks_may_wait(void)
+hearth_wait_mode hearth_mode_of_wait(void)
 {
-	return hearth_current && !hearth_current->busy && may_switch() && !HEARTH_IS_OUT_OF_MEMORY() && !hearth_on_holds_lock();
+	const hearth_task *task = hearth_current;
+
+	if (!task || task->busy || HEARTH_IS_OUT_OF_MEMORY()) {
+		return HEARTH_WAIT_BLOCKS;
+	}
+	if (may_switch() && !hearth_on_holds_lock()) {
+		return HEARTH_WAIT_SUSPENDS;
+	}
+	return task->request ? HEARTH_WAIT_STAYS : HEARTH_WAIT_BLOCKS;
 }
 
-/* Whether a task runs that must not be left here, though other tasks could run meanwhile: its calls block them all. */
-bool hearth_must_stay(void)
+bool hearth_hooks_may_wait(void)
 {
-	return hearth_current && hearth_current->request && !hearth_current->busy && !HEARTH_IS_OUT_OF_MEMORY()
-		&& (!may_switch() || hearth_on_holds_lock());
+	return hearth_mode_of_wait() == HEARTH_WAIT_SUSPENDS;
 }
 
 void hearth_refuse_wait(void)

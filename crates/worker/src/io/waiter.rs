@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use hook::Waiter;
+use hook::{WaitMode, Waiter};
 use libc::pollfd;
 use php::TaskRef;
 use tokio::sync::Notify;
@@ -196,8 +196,12 @@ fn is_guarded(fd: i32) -> bool {
 }
 
 impl Waiter for TokioWaiter {
-    fn can_wait(&self) -> bool {
-        php::can_wait()
+    fn mode(&self) -> WaitMode {
+        match php::wait_mode() {
+            php::WaitMode::Blocks => WaitMode::Blocks,
+            php::WaitMode::Suspends => WaitMode::Suspends,
+            php::WaitMode::Stays => WaitMode::Stays,
+        }
     }
 
     fn forked(&self) {

@@ -67,6 +67,10 @@ static void on_watched(INTERNAL_FUNCTION_PARAMETERS)
 {
 	const hearth_watch *watch = EX(func)->internal_function.reserved[slot];
 
+	if (EXPECTED(watch->only_uses && hearth_current)) {
+		hearth_use(execute_data, return_value, watch);
+		return;
+	}
 	if (UNEXPECTED(watch->keeps)) {
 		hearth_process_state before;
 
@@ -120,6 +124,16 @@ static void replace(HashTable *functions)
 	} ZEND_HASH_FOREACH_END();
 }
 
+static void note_which_only_use(void)
+{
+	hearth_watch *watch;
+
+	ZEND_HASH_FOREACH_PTR(&watches, watch) {
+		watch->only_uses = watch->use && !watch->sharing && !watch->suspends_fiber && !watch->no_suspend && !watch->keeps
+			&& !watch->begins && !watch->bails_out && !watch->of_process && !watch->of_session;
+	} ZEND_HASH_FOREACH_END();
+}
+
 /* Called once, when all extensions are loaded; opcache may have preloaded classes that inherit. */
 void hearth_watch_install(void)
 {
@@ -140,6 +154,7 @@ void hearth_watch_install(void)
 	hearth_watch_soap();
 	hearth_watch_begins();
 	hearth_watch_session();
+	note_which_only_use();
 	replace(CG(function_table));
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		replace(&ce->function_table);

@@ -39,6 +39,7 @@ struct hearth_watch {
 	bool bails_out, connects_soap; /* see engine/soap.c */
 	bool of_process;          /* the function changes state of the process: see engine/process_facts.c */
 	bool of_session;          /* the function opens or closes the session: see session/calls.c */
+	bool only_uses;           /* there is nothing but `use` above; set by hearth_watch_install() */
 };
 
 /* Returns the watch of this function and of all others with the same handler, and makes one if there is none. */

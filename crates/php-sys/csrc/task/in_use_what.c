@@ -17,12 +17,16 @@ static bool is_of(const zend_object *object, const zend_module_entry *module)
 zend_object *hearth_use_object(zend_execute_data *call)
 {
 	bool of_method = Z_TYPE(call->This) == IS_OBJECT;
-	zval *argument = hearth_argument(call, 1);
+	zval *argument;
 
+	if (EXPECTED(of_method && !(call->func->common.fn_flags & ZEND_ACC_CTOR))) {
+		return Z_OBJ(call->This);
+	}
+	argument = hearth_argument(call, 1);
 	if (!of_method && argument && Z_TYPE_P(argument) == IS_OBJECT) {
 		return Z_OBJ_P(argument);
 	}
-	for (uint32_t i = 1; i <= (of_method ? (call->func->common.fn_flags & ZEND_ACC_CTOR) != 0 : HEARTH_MOST_USED); i++) {
+	for (uint32_t i = 1; i <= (of_method ? 1 : HEARTH_MOST_USED); i++) {
 		argument = hearth_argument(call, i);
 		if (argument && Z_TYPE_P(argument) == IS_OBJECT && is_of(Z_OBJ_P(argument), call->func->internal_function.module)) {
 			return Z_OBJ_P(argument);
@@ -46,17 +50,17 @@ static uint32_t collect_last_directory(zend_execute_data *call, const void *foun
  */
 uint32_t hearth_use_collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
 {
+	uint32_t arguments = MIN(ZEND_CALL_NUM_ARGS(call), HEARTH_MOST_USED), count = 0;
 	zend_object *object = hearth_use_object(call);
 	const void *first = object ? hearth_connection_of_object(object) : hearth_connection_of_stream(hearth_argument(call, 1));
-	uint32_t count = 0;
 
-	if (UNEXPECTED(ZEND_CALL_NUM_ARGS(call) == 0) && Z_TYPE(call->This) != IS_OBJECT) {
+	if (UNEXPECTED(arguments == 0) && Z_TYPE(call->This) != IS_OBJECT) {
 		return collect_last_directory(call, found);
 	}
 	if (first) {
 		found[count++] = first;
 	}
-	for (uint32_t i = Z_TYPE(call->This) == IS_OBJECT ? 1 : 2; i <= HEARTH_MOST_USED; i++) {
+	for (uint32_t i = Z_TYPE(call->This) == IS_OBJECT ? 1 : 2; i <= arguments; i++) {
 		const void *stream = hearth_connection_of_stream(hearth_argument(call, i));
 
 		if (stream && count < HEARTH_MOST_USED) {

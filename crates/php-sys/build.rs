@@ -104,7 +104,12 @@ fn main() {
         build.flag(flag);
     }
     check_with(&mut build);
+    // For an executable, so that our own symbols are reached directly. Those of libphp still through its tables: direct access
+    // would move libphp's variables into the executable.
     build
+        .pic(false)
+        .flag("-fPIE")
+        .flag("-mno-direct-extern-access")
         .define("_GNU_SOURCE", None)
         .flag("-Wall")
         .flag("-Wextra")

@@ -81,5 +81,5 @@ pub use {
     rejection::{LineLimit, Rejection, RejectionLog},
     spool::{Spool, set_spool_limit},
     stream::Stream,
-    turn::{begin_turn, turn_time},
+    turn::{end_turn, turn_time},
 };

@@ -1,22 +1,55 @@
-//! The time of the current turn of the event loop: the clock is read once per turn.
+//! The time of the current turn of the event loop: the clock is read once per turn, and only if the time is asked for.
 //!
-//! Where no task computes for long, as in the front, a turn is shorter than the times that are measured. A thread that never
-//! calls [`begin_turn`], such as one that runs PHP, reads the clock each time.
+//! A turn ends where time may have passed: after the thread has waited, and after PHP code has run. All else that a turn does
+//! is shorter than the times that are measured. A thread that never calls [`end_turn`] reads the clock each time.
 
 use std::cell::Cell;
 use std::time::Instant;
 
+#[derive(Clone, Copy)]
+enum Clock {
+    /// The thread has no turns.
+    Always,
+    Unread,
+    Read(Instant),
+}
+
 thread_local! {
-    static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
+    static CLOCK: Cell<Clock> = const { Cell::new(Clock::Always) };
 }
 
-/// Notes the time at which a turn of this thread's event loop begins.
-pub fn begin_turn() {
-    BEGAN.set(Some(Instant::now()));
+/// Ends the current turn of this thread: the clock is read again when the time is next asked for.
+#[inline]
+pub fn end_turn() {
+    CLOCK.set(Clock::Unread);
 }
 
-/// Returns when the current turn began, or the time now if the thread never calls [`begin_turn`].
+/// Returns the time in the current turn.
 #[must_use]
 pub fn turn_time() -> Instant {
-    BEGAN.get().unwrap_or_else(Instant::now)
+    match CLOCK.get() {
+        Clock::Read(time) => time,
+        Clock::Always => Instant::now(),
+        Clock::Unread => {
+            let time = Instant::now();
+            CLOCK.set(Clock::Read(time));
+            time
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_is_read_once_per_turn() {
+        let before = turn_time();
+        assert!(turn_time() > before, "without turns, it is read each time");
+        end_turn();
+        let first = turn_time();
+        assert_eq!(turn_time(), first);
+        end_turn();
+        assert!(turn_time() > first);
+    }
 }

@@ -288,7 +288,10 @@ pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
         .enable_all()
         .max_blocking_threads(LOOK_UPS)
         .on_thread_park(park)
-        .on_thread_unpark(front_link::unpark)
+        .on_thread_unpark(|| {
+            http1::end_turn();
+            front_link::unpark();
+        })
         .build_local(LocalOptions::default())
 }
 

@@ -87,7 +87,7 @@ impl Workers {
     }
 
     pub(crate) fn unpark(&self) {
-        http1::begin_turn();
+        http1::end_turn();
         self.dispatcher.mark_awake();
         self.busy.set(None);
     }

@@ -156,7 +156,7 @@ fn json(out: &mut Vec<u8>, time: &mut TimeText, request: &[u8], served: &Served<
     out.extend_from_slice(request);
     let bytes = (exchange.received, exchange.sent);
     let status = exchange.status_or_gone();
-    let took = exchange.began.elapsed();
+    let took = exchange.time();
     let spent = Some(&served.spent);
     json_answer(out, status, bytes, took, exchange.is_complete, spent);
 }

@@ -391,3 +391,42 @@ fn the_collector_passes_over_a_generator_that_an_exception_leaves() {
     }
     server.stop();
 }
+
+/// Lazy objects are PHP 8.4's; before that the objects are made at once.
+#[test]
+fn a_lazy_object_that_boot_made_is_seen_whole() {
+    let app = r"class Service { public string $text = 'half'; }
+        class Strict { public string $text; }
+        $wait = fn () => usleep(30000);
+        $fill = function ($object) use ($wait) { $wait(); $object->text = 'whole'; };
+        $factory = function () use ($fill) { $fill($real = new Strict()); return $real; };
+        if (method_exists(ReflectionClass::class, 'newLazyGhost')) {
+            $ghost = (new ReflectionClass(Service::class))->newLazyGhost($fill);
+            $proxy = (new ReflectionClass(Strict::class))->newLazyProxy($factory);
+        } else {
+            $fill($ghost = new Service());
+            $proxy = $factory();
+        }
+        return function ($request) use ($ghost, $proxy, $fill) {
+            if ($request->path === '/own') {
+                // No other request has it, so others run meanwhile.
+                $class = new ReflectionClass(Service::class);
+                $own = method_exists($class, 'newLazyGhost') ? $class->newLazyGhost($fill) : new Service();
+                if (!method_exists($class, 'newLazyGhost')) { $fill($own); }
+                return $own->text;
+            }
+            return ($request->path === '/ghost' ? $ghost : $proxy)->text;
+        };";
+    let server = one_worker(app).start();
+    for path in ["/ghost", "/proxy"] {
+        for answer in at_once(&server, &[path; 4]).0 {
+            assert_eq!(ok(&answer), "whole", "{path}");
+        }
+    }
+    let (answers, time) = at_once(&server, &["/own"; 20]);
+    answers
+        .iter()
+        .for_each(|answer| assert_eq!(ok(answer), "whole"));
+    assert!(time < Duration::from_millis(20 * 30), "they waited in turn");
+    server.stop();
+}

@@ -98,6 +98,15 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_CONSTANT_MARKS 0x80u
 #endif
 
+/* The table of lazy objects, by their numbers, and whether one is lazy now. There are none before 8.4. */
+#if PHP_VERSION_ID >= 80400
+# define HEARTH_LAZY_OBJECTS() (&EG(lazy_objects_store).infos)
+# define HEARTH_IS_LAZY(object) ((OBJ_EXTRA_FLAGS(object) & (IS_OBJ_LAZY_UNINITIALIZED | IS_OBJ_LAZY_PROXY)) != 0)
+#else
+# define HEARTH_LAZY_OBJECTS() ((HashTable *) NULL)
+# define HEARTH_IS_LAZY(object) ((void) (object), true)
+#endif
+
 /* Whether a SoapClient that is freed leaves its connection open. */
 #define HEARTH_SOAP_LEAVES_CONNECTIONS (PHP_VERSION_ID < 80400)
 

@@ -4,10 +4,10 @@
 //
 // /process          the worker's process id
 // /take?name=N      a snapshot, under that name
-// /run?file=F       runs F, with ?ini[NAME]=VALUE; then waits for /release and says what changed for it meanwhile; ?alone=1: ends
+// /run?file=F       runs F, with ?ini[NAME]=VALUE; then waits until it is let go and says what changed for it meanwhile; ?alone=1: ends
 // /settled          answers when that request waits or has ended, or that it runs still
+// /observe?name=N   /settled, and once the request waits, /changes; then it goes on
 // /changes?name=N   what differs from the snapshot, as JSON
-// /release          lets that request go on
 // /finish?name=N&until=F  lets it go on to the end that /run?end= named (fatal, time); what differs once file F is there
 // /left             the client of that request has left: answers when this has ended its wait, or lets go one that ignores it
 
@@ -41,7 +41,7 @@ return new class {
             '/settled' => $this->settled(),
             '/finish' => $this->finish((string) $request->query('name'), (string) $request->query('until')),
             '/left' => $this->left(),
-            '/release' => $this->waiting !== 0 && unpark($this->waiting) ? 'released' : 'none waits',
+            '/observe' => $this->observe((string) $request->query('name')),
             default => throw new RuntimeException("no such page: {$request->path}"),
         };
     }
@@ -161,6 +161,22 @@ return new class {
         }
 
         return $this->waiting !== 0 || $this->ended ? 'settled' : 'runs';
+    }
+
+    /** One request: a worker that a fatal error has broken serves those that it has begun, and closes connections between requests. */
+    private function observe(string $name): string
+    {
+        if ($this->settled() === 'runs') {
+            return 'runs';
+        }
+        // Background work that the script has begun, and what it waits for.
+        usleep(5000);
+        $changes = self::changes($name);
+        if ($this->waiting !== 0) {
+            unpark($this->waiting);
+        }
+
+        return self::json($changes);
     }
 
     /** The report as the last line of the answer, whatever the script has sent of it. */

@@ -152,9 +152,7 @@ impl Looker {
         let (mut watch, mut own) = self.connections()?;
         get(&mut watch, "/take?name=before")?;
         own.send(request(script, ""));
-        settle(&mut watch, &own)?;
-        let waiting = changes(&mut watch)?;
-        get(&mut watch, "/release")?;
+        let waiting = json(&until_settled(&mut watch, &own, "/observe?name=before")?)?;
         let report = report(&mut own)?;
         let ended = self.changes_at_end(&mut watch, &report)?;
         if !ended.is_null() {
@@ -288,8 +286,17 @@ fn use_up(client: &mut Client) {
 
 /// Waits until the script's request waits.
 fn settle(watch: &mut Client, own: &Client) -> Result<(), Unchecked> {
+    until_settled(watch, own, "/settled").map(|_| ())
+}
+
+/// Waits until the script's request waits; returns what the page then answers.
+fn until_settled(watch: &mut Client, own: &Client, page: &str) -> Result<String, Unchecked> {
     let deadline = Instant::now() + TIMEOUT;
-    while get(watch, "/settled")? != "settled" {
+    loop {
+        let answer = get(watch, page)?;
+        if answer != "runs" {
+            return Ok(answer);
+        }
         if has_answer(own) {
             return Err(Unchecked("a fatal error ended it".to_owned()));
         }
@@ -297,7 +304,6 @@ fn settle(watch: &mut Client, own: &Client) -> Result<(), Unchecked> {
             return Err(Unchecked(format!("it took longer than {TIMEOUT:?}")));
         }
     }
-    Ok(())
 }
 
 /// Returns whether a response arrived before the script's request was released: then the request has ended.

@@ -378,7 +378,8 @@ fn table() -> String {
          - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
          - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\
          - `sem_acquire`, `msg_receive` and the like of System V, which wait in the kernel without a descriptor.\n\
-         - Any call while PHP compiles a file, loads a class, collects garbage, or, before PHP 8.4, calls a destructor:\n\
+         - Any call while PHP compiles a file, loads a class, collects garbage, initializes a lazy object that the entry\n\
+         \x20 script made, or, before PHP 8.4, calls a destructor:\n\
          \x20 switching there would break the engine. Such a call ends with the request's time limit; one of code that goes on ends\n\
          \x20 at once when half of `request.grace` has passed. `await()` and other waits of Hearth's own throw an `\\Error` there,\n\
          \x20 and so does naming `$_POST`, `$_FILES` or `$_REQUEST` before the body has come.\n",

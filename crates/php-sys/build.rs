@@ -73,6 +73,15 @@ fn check_with(build: &mut cc::Build) {
     }
 }
 
+/// Lets the C reach its own symbols directly, where the compiler can still reach those of libphp through tables: direct access
+/// would move libphp's variables into the executable.
+fn compile_for_an_executable(build: &mut cc::Build) {
+    const THROUGH_TABLES: &str = "-mno-direct-extern-access";
+    if build.is_flag_supported(THROUGH_TABLES).unwrap_or(false) {
+        build.pic(false).flag("-fPIE").flag(THROUGH_TABLES);
+    }
+}
+
 /// `state_table.h` in the output folder, from `state/`.
 fn generate_state_table() -> String {
     let out = std::env::var("OUT_DIR").expect("OUT_DIR");
@@ -104,12 +113,8 @@ fn main() {
         build.flag(flag);
     }
     check_with(&mut build);
-    // For an executable, so that our own symbols are reached directly. Those of libphp still through its tables: direct access
-    // would move libphp's variables into the executable.
+    compile_for_an_executable(&mut build);
     build
-        .pic(false)
-        .flag("-fPIE")
-        .flag("-mno-direct-extern-access")
         .define("_GNU_SOURCE", None)
         .flag("-Wall")
         .flag("-Wextra")

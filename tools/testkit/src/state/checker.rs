@@ -326,7 +326,11 @@ fn changes(watch: &mut Client) -> Result<Value, Unchecked> {
 
 fn get(client: &mut Client, target: &str) -> Result<String, Unchecked> {
     client.send(format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-    answer(client)
+    let response = client.try_response(false).map_err(broken)?;
+    match response.status {
+        503 => Err(Unchecked("the worker serves no other request".to_owned())),
+        _ => text_of(&response),
+    }
 }
 
 fn answer(client: &mut Client) -> Result<String, Unchecked> {

@@ -3,6 +3,7 @@
 
 mod databases;
 mod extensions;
+mod iterations;
 mod lent;
 mod streams;
 

@@ -61,8 +61,8 @@ bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const h
 /* Finds the classes and resources that task/in_use.c tells apart. */
 void hearth_use_learn(void);
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
-/* Throws: the call is made on what that other task uses. */
-void hearth_use_refuse(zend_execute_data *call, uint64_t other);
+/* Throws: the function is called on what that other task uses. */
+void hearth_use_refuse(const zend_function *function, uint64_t other);
 /* task/in_use_close.c */
 bool hearth_closes_what_is_waited_on(zend_execute_data *call);
 /* Whether another task uses `what`. */

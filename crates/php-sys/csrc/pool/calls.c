@@ -84,17 +84,16 @@ static bool is_of(uint64_t task)
 }
 
 /* The pool's own code may roll back, query and close. */
-static bool is_called_by_pool(const zend_execute_data *call)
+static bool is_of_pool(const zend_execute_data *caller)
 {
-	const zend_execute_data *caller = call->prev_execute_data;
 	const zend_class_entry *scope = caller && caller->func ? caller->func->common.scope : NULL;
 
 	return scope && zend_string_starts_with_literal(scope->name, "Hearth\\Pool\\");
 }
 
-static void refuse(const zend_execute_data *call, const pooled *known)
+static void refuse(const zend_function *function, const pooled *known)
 {
-	zend_string *name = get_function_or_method_name(call->func);
+	zend_string *name = get_function_or_method_name(function);
 	zend_class_entry *ce = hearth_prelude_class("Hearth\\Pool\\NotBorrowed");
 	zend_long owner = hearth_pool_entry_owner(known->entry);
 
@@ -126,7 +125,7 @@ void hearth_pool_calls_keep(zend_object *statement, double created)
 	}
 }
 
-bool hearth_pool_calls_refuse(const zend_execute_data *call, const void *what)
+bool hearth_pool_calls_refuse(const zend_execute_data *caller, const zend_function *function, const void *what)
 {
 	const pooled *known = zend_hash_index_find_ptr(&connections, key_of(what));
 
@@ -134,9 +133,9 @@ bool hearth_pool_calls_refuse(const zend_execute_data *call, const void *what)
 		return false;
 	}
 	known = find(what);
-	if (!known || is_called_by_pool(call) || is_of(hearth_pool_entry_user(known->entry))) {
+	if (!known || is_of_pool(caller) || is_of(hearth_pool_entry_user(known->entry))) {
 		return false;
 	}
-	refuse(call, known);
+	refuse(function, known);
 	return true;
 }

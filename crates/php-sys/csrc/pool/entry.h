@@ -42,8 +42,8 @@ extern uint32_t hearth_pool_calls;
 void hearth_pool_calls_watch(zend_object *entry, const void *lease_table, zend_string *pool);
 /* Ends that; NULL: for all entries of that lease table. */
 void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry);
-/* Whether the call on this connection is refused. */
-bool hearth_pool_calls_refuse(const zend_execute_data *call, const void *what);
+/* Whether a call of the function on this connection is refused. */
+bool hearth_pool_calls_refuse(const zend_execute_data *caller, const zend_function *function, const void *what);
 /* Called when a call has returned: it may have made a statement or a result. */
 void hearth_statement_made(const zend_execute_data *call, const zval *returned);
 /*

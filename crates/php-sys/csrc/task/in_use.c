@@ -127,18 +127,27 @@ static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth
 	}
 }
 
+static const hearth_watch uses = {.use = HEARTH_IN_USE};
+
+/* Adds what this code is inside of without a call. */
+static void add_inside(hearth_use_list *list, const zend_execute_data *call)
+{
+	const hearth_inside *inside = NULL;
+
+	while ((inside = hearth_inside_of(call, inside))) {
+		const void *what = inside->object ? hearth_connection_of_object(inside->object) : inside->what;
+
+		if (what) {
+			add(list, what, inside->object, &uses);
+		}
+	}
+}
+
 static void add_call(hearth_use_list *list, zend_execute_data *call)
 {
-	static const hearth_watch iterates = {.use = HEARTH_IN_USE};
 	const hearth_watch *watch = hearth_watch_known(call->func);
 
-	if (ZEND_USER_CODE(call->func->type)) {
-		zend_object *object = hearth_use_iterated(call);
-
-		if (UNEXPECTED(object)) {
-			add(list, hearth_connection_of_object(object), object, &iterates);
-		}
-	} else if (watch && watch->use) {
+	if (watch && watch->use) {
 		add_use(list, call, watch);
 	}
 }
@@ -148,6 +157,9 @@ void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend
 	bool is_marked = hearth_in_error_handler(hearth_current);
 
 	for (zend_execute_data *call = EG(current_execute_data); call; call = call->prev_execute_data) {
+		if (UNEXPECTED(hearth_current->inside)) {
+			add_inside(list, call);
+		}
 		if (call->func) {
 			add_call(list, call);
 			is_marked |= hearth_may_have_marked(call);
@@ -243,16 +255,16 @@ bool hearth_in_use_elsewhere(const void *what)
 static bool is_refused_by_pool(const zend_execute_data *call, const void *const *what, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (hearth_pool_calls_refuse(call, what[i])) {
+		if (hearth_pool_calls_refuse(call->prev_execute_data, call->func, what[i])) {
 			return true;
 		}
 	}
 	return false;
 }
 
-void hearth_use_refuse(zend_execute_data *call, uint64_t other)
+void hearth_use_refuse(const zend_function *function, uint64_t other)
 {
-	zend_string *name = get_function_or_method_name(call->func);
+	zend_string *name = get_function_or_method_name(function);
 	/* The other task may have ended and left a Fiber in the middle of a call. */
 	const hearth_task *task = hearth_task_by_id(other);
 
@@ -312,7 +324,7 @@ static bool is_refused(zend_execute_data *call, const hearth_watch *watch)
 	if (in_use) {
 		other = disturbed_by(what, count, watch);
 		if (UNEXPECTED(other)) {
-			hearth_use_refuse(call, other);
+			hearth_use_refuse(call->func, other);
 			return true;
 		}
 	}
@@ -320,6 +332,34 @@ static bool is_refused(zend_execute_data *call, const hearth_watch *watch)
 		return true;
 	}
 	return (watch->use & HEARTH_CLOSES) && hearth_closes_what_is_waited_on(call);
+}
+
+/* Returns the method that an iteration is refused in the name of. */
+static const zend_function *method_of_iteration(const zend_object *object)
+{
+	const HashTable *methods = &hearth_internal_class(object)->function_table;
+	const zend_function *method = zend_hash_str_find_ptr(methods, ZEND_STRL("getiterator"));
+
+	return method ? method : zend_hash_str_find_ptr(methods, ZEND_STRL("next"));
+}
+
+static bool refuses(const zend_function *function, const void *what)
+{
+	uint64_t other;
+
+	if (!what || (hearth_pool_calls && hearth_pool_calls_refuse(EG(current_execute_data), function, what))) {
+		return what != NULL;
+	}
+	other = user_of(&what, 1, &uses);
+	if (UNEXPECTED(other)) {
+		hearth_use_refuse(function, other);
+	}
+	return other != 0;
+}
+
+bool hearth_use_refuses_iteration(zend_object *object)
+{
+	return UNEXPECTED(hearth_pool_calls || in_use) && refuses(method_of_iteration(object), hearth_connection_of_object(object));
 }
 
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)

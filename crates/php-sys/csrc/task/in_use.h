@@ -40,12 +40,12 @@ zend_array *hearth_bound_hold(zend_object *statement);
 zend_object *hearth_use_object(zend_execute_data *call);
 /* Collects the connections and streams that the call is made on; returns how many. */
 uint32_t hearth_use_collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED]);
-/* Returns the object that PHP code goes over with foreach or `...`, if its extension is covered; NULL if there is none. */
-zend_object *hearth_use_iterated(zend_execute_data *call);
 /* Returns the connection or stream that the call is made on; NULL if there is none. */
 const void *hearth_used_by(zend_execute_data *call);
 /* Whether tasks wait for a connection of this class only inside calls on its object. */
 bool hearth_waits_in_its_calls(const zend_class_entry *ce);
+/* Whether calls on an object of this class and its iterations are covered: see task/in_use_functions.c. */
+bool hearth_use_covers(const zend_class_entry *ce);
 void hearth_connections_end(void);
 /* Called before the running task is left: what its calls use is in use until hearth_use_ends. */
 void hearth_use_begins(hearth_task *task);
@@ -57,6 +57,29 @@ void hearth_use_ends(hearth_task *task);
 void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend_execute_data *bottom);
 /* Ends the use of everything in the list, which is empty then. */
 void hearth_use_leave(hearth_use_list *list);
+
+/* Whether an iteration over the object would disturb another task; if so, an exception is pending. */
+bool hearth_use_refuses_iteration(zend_object *object);
+
+/* task/inside.c */
+typedef struct hearth_inside {
+	zend_object *object;             /* what is used */
+	const void *what;                /* if that is no object */
+	const zend_execute_data *call;   /* the code that entered first */
+	uint64_t task;                   /* the task of that code */
+	uint32_t depth;                  /* how many times it is entered */
+	struct hearth_inside *next, *previous; /* of the same task */
+} hearth_inside;
+
+void hearth_inside_enter(hearth_inside *inside);
+void hearth_inside_leave(hearth_inside *inside);
+/* Called before it is freed; a bailout may have left it entered. */
+void hearth_inside_drop(hearth_inside *inside);
+/* Returns the next place where `call` of the running task is inside an extension, after that one; NULL at the end. */
+const hearth_inside *hearth_inside_of(const zend_execute_data *call, const hearth_inside *after);
+
+/* task/iteration.c */
+void hearth_iterations_watch(void);
 
 /* task/in_use_fibers.c */
 /* Frees what a broken task used. */

@@ -38,7 +38,7 @@ bool hearth_closes_what_is_waited_on(zend_execute_data *call)
 		uint64_t other = task_in_wrapper(stream);
 
 		if (UNEXPECTED(other)) {
-			hearth_use_refuse(call, other);
+			hearth_use_refuse(call->func, other);
 		}
 		return other != 0;
 	}

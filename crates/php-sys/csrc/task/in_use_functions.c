@@ -85,7 +85,7 @@ static const struct {
 };
 
 /* All methods of these classes and of their subclasses: some of them wait for a stream, or run PHP code. */
-static const char *const classes[] = {"splfileobject"};
+static const char *const classes[] = {"splfileobject", "directoryiterator"};
 
 static bool only_computes(const zend_module_entry *module)
 {
@@ -137,6 +137,23 @@ static void use_all(HashTable *all)
 	} ZEND_HASH_FOREACH_END();
 }
 
+static bool is_listed(const zend_class_entry *ce)
+{
+	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+		for (const zend_class_entry *of = ce; of && of->type == ZEND_INTERNAL_CLASS; of = of->parent) {
+			if (strcasecmp(ZSTR_VAL(of->name), classes[i]) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+bool hearth_use_covers(const zend_class_entry *ce)
+{
+	return hearth_waits_in_its_calls(ce) || is_listed(ce);
+}
+
 static void use_methods(zend_class_entry *ce)
 {
 	zend_function *function;
@@ -157,13 +174,11 @@ void hearth_watch_use(void)
 	use_all(CG(function_table));
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		use_all(&ce->function_table);
-	} ZEND_HASH_FOREACH_END();
-	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-		ce = zend_hash_str_find_ptr(CG(class_table), classes[i], strlen(classes[i]));
-		if (ce) {
+		if (is_listed(ce)) {
 			use_methods(ce);
 		}
-	}
+	} ZEND_HASH_FOREACH_END();
+	hearth_iterations_watch();
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
 		if (function && function->type == ZEND_INTERNAL_FUNCTION) {

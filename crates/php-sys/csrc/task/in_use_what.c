@@ -1,4 +1,4 @@
-/* What a call is made on, or a loop goes over: see task/in_use.c. */
+/* What a call is made on: see task/in_use.c. */
 #include "engine/watch.h"
 #include "state/hidden.h"
 #include "task/task.h"
@@ -75,38 +75,4 @@ const void *hearth_used_by(zend_execute_data *call)
 	const void *found[HEARTH_MOST_USED];
 
 	return hearth_use_collect(call, found) ? found[0] : NULL;
-}
-
-/*
- * Returns the object of a covered extension that this code iterates over: what foreach or `...` asks of an object of an extension is no
- * call. NULL if there is none.
- */
-zend_object *hearth_use_iterated(zend_execute_data *call)
-{
-	const zend_op *opline = call->opline;
-	zend_object_iterator *iterator;
-	zval *value;
-
-	switch (opline->opcode) {
-		case ZEND_FE_RESET_R:
-		case ZEND_FE_RESET_RW:
-		case ZEND_FE_FETCH_R:
-		case ZEND_FE_FETCH_RW:
-		case ZEND_SEND_UNPACK:
-		case ZEND_ADD_ARRAY_UNPACK: break;
-		default: return NULL;
-	}
-	if (!(opline->op1_type & (IS_CV | IS_VAR | IS_TMP_VAR))) {
-		return NULL;
-	}
-	value = ZEND_CALL_VAR(call, opline->op1.var);
-	ZVAL_DEREF(value);
-	if (Z_TYPE_P(value) != IS_OBJECT) {
-		return NULL;
-	}
-	iterator = zend_iterator_unwrap(value);
-	if (iterator) {
-		value = &iterator->data;
-	}
-	return Z_TYPE_P(value) == IS_OBJECT && hearth_waits_in_its_calls(hearth_internal_class(Z_OBJ_P(value))) ? Z_OBJ_P(value) : NULL;
 }

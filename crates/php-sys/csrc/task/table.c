@@ -112,6 +112,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->ends = 0;
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->leases = NULL;
+	task->inside = NULL;
 	task->acts_for = 0;
 	task->waits_in = NULL;
 	task->starter = job == HEARTH_JOB_CALL && hearth_current ? hearth_task_id(hearth_current) : 0;

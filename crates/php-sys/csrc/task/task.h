@@ -39,6 +39,7 @@ struct hearth_task {
 	HashTable *more_on_end;          /* the callbacks registered after on_end */
 	hearth_wait_node place;
 	hearth_use_list uses;            /* connections and streams used by the calls that it waits in */
+	hearth_inside *inside;           /* where it is inside an extension without a call: see task/inside.c */
 	hearth_marks marks;              /* marks of those calls, while it waits */
 	struct hearth_lease *leases;       /* its leases of connection pools: see pool/lease_table.c */
 	uint64_t starter;                /* the task that started it; 0 = none */

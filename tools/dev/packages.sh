@@ -45,7 +45,7 @@ packages_of() {
             [ "$v" = 8.2 ] || echo valkey-server
             # For `xtask gen`: what PHP 8.2's generator of arginfo headers needs (PHPUnit brings it too), and bindgen of that release.
             [ "$v" != 8.2 ] || echo php-parser bindgen libclang1-14
-            echo 'apache2-utils wrk procps util-linux openssl shellcheck logrotate'
+            echo 'apache2-utils wrk procps util-linux openssl openssh-client openssh-server libsnappy1v5 shellcheck logrotate'
             ;;
         bench)
             echo "mariadb-server-core mariadb-client-core postgresql nginx-light wrk apache2-utils curl procps php$v-cli php$v-mysql php$v-pgsql"
@@ -82,7 +82,7 @@ extension_packages() {
 # Debian's Xdebug switches itself on, and the others are there for single tests.
 private_packages_of() {
     case $1 in
-        test) v=$(machine_php) && echo "php$v-xdebug php$v-bz2 php$v-ldap php$v-memcache php$v-soap php-symfony-debug-bundle" ;;
+        test) v=$(machine_php) && echo "php$v-xdebug php$v-bz2 php$v-ldap php$v-memcache php$v-mongodb php$v-soap php$v-ssh2 php-symfony-debug-bundle" ;;
     esac
 }
 

@@ -1,10 +1,12 @@
 //! Two tasks on one connection: the second is refused before anything is sent, received or closed, by an Error that names
 //! both, and the first one's conversation goes on.
 
+mod children;
 mod databases;
 mod extensions;
 mod iterations;
 mod lent;
+mod mongodb;
 mod streams;
 
 use testkit::Server;

@@ -3,6 +3,7 @@
  * same connection are seen, whichever object or stream they are made on.
  */
 #include "engine/watch.h"
+#include "task/connection_child.h"
 #include "task/interrupted.h"
 #include "task/task.h"
 
@@ -13,7 +14,7 @@
 #include <ext/sockets/php_sockets.h>
 
 static zend_class_entry *pdo, *pdo_statement, *mysqli, *mysqli_statement, *mysqli_result_class, *socket_class, *pgsql_class,
-	*pgsql_large_object, *directory, *sqlite, *sqlite_statement, *sqlite_result;
+	*directory, *sqlite, *sqlite_statement, *sqlite_result;
 
 /* The most objects between one that is called and its connection. */
 #define MOST_HOLDERS 4
@@ -84,6 +85,7 @@ static const void *of_sqlite(zend_object *object, const zend_class_entry *ce)
 
 const void *hearth_connection_of_stream(zval *value)
 {
+	const void *connection;
 	const php_stream *stream;
 
 	if (!value || Z_TYPE_P(value) != IS_RESOURCE) {
@@ -94,11 +96,15 @@ const void *hearth_connection_of_stream(zval *value)
 
 		return filter && filter->chain ? filter->chain->stream : NULL;
 	}
+	if (Z_RES_TYPE_P(value) != php_file_le_stream()) {
+		return hearth_connection_of_resource(Z_RES_P(value));
+	}
 	stream = Z_RES_VAL_P(value);
-	if (Z_RES_TYPE_P(value) == php_file_le_stream() && strcmp(stream->ops->label, "PostgreSQL link") == 0) {
+	if (strcmp(stream->ops->label, "PostgreSQL link") == 0) {
 		return stream->abstract;
 	}
-	return stream;
+	connection = hearth_connection_of_child_stream(stream);
+	return connection ? connection : stream;
 }
 
 /* socket_import_stream() and socket_export_stream(): socket and stream are one connection. */
@@ -147,10 +153,14 @@ static zend_object *holder_of(zend_object *object, const zend_class_entry *ce)
 }
 
 /* Follows such properties to the connection itself. */
-static const void *of_other(zend_object *object)
+static const void *of_other(zend_object *object, const zend_class_entry *ce)
 {
+	const void *connection = hearth_connection_of_child(object, ce);
 	zend_object *holder = object;
 
+	if (connection) {
+		return connection;
+	}
 	for (int i = 0; holder && i < MOST_HOLDERS; i++) {
 		object = holder;
 		holder = holder_of(object, hearth_internal_class(object));
@@ -181,7 +191,7 @@ const void *hearth_connection_of_object(zend_object *object)
 	if (ce == sqlite || ce == sqlite_statement || ce == sqlite_result) {
 		return sqlite ? of_sqlite(object, ce) : object;
 	}
-	return ce == pgsql_class || ce == pgsql_large_object ? of_pgsql(object) : of_other(object);
+	return ce == pgsql_class ? of_pgsql(object) : of_other(object, ce);
 }
 
 const void *hearth_connection_of_value(zval *value)
@@ -287,9 +297,9 @@ void hearth_connections_find(void)
 	mysqli_result_class = class_named("mysqli_result");
 	socket_class = class_named("socket");
 	pgsql_class = class_named("pgsql\\connection");
-	pgsql_large_object = class_named("pgsql\\lob");
 	directory = class_named("directory");
 	sqlite = class_named("sqlite3");
 	sqlite_statement = class_named("sqlite3stmt");
 	sqlite_result = class_named("sqlite3result");
+	hearth_children_find();
 }

@@ -362,6 +362,11 @@ bool hearth_use_refuses_iteration(zend_object *object)
 	return UNEXPECTED(hearth_pool_calls || in_use) && refuses(method_of_iteration(object), hearth_connection_of_object(object));
 }
 
+bool hearth_use_refuses(const void *what)
+{
+	return UNEXPECTED(hearth_pool_calls || in_use) && refuses(EG(current_execute_data)->func, what);
+}
+
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
 {
 	if (is_refused(call, watch)) {

@@ -60,6 +60,8 @@ void hearth_use_leave(hearth_use_list *list);
 
 /* Whether an iteration over the object would disturb another task; if so, an exception is pending. */
 bool hearth_use_refuses_iteration(zend_object *object);
+/* The same of the running function, if it goes on to use that connection. */
+bool hearth_use_refuses(const void *what);
 
 /* task/inside.c */
 typedef struct hearth_inside {
@@ -80,6 +82,8 @@ const hearth_inside *hearth_inside_of(const zend_execute_data *call, const heart
 
 /* task/iteration.c */
 void hearth_iterations_watch(void);
+/* task/ssh2_urls.c */
+void hearth_ssh2_urls_watch(void);
 
 /* task/in_use_fibers.c */
 /* Frees what a broken task used. */

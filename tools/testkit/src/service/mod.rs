@@ -12,6 +12,7 @@ mod peer;
 mod postgres;
 mod redis;
 mod reverse_proxy;
+mod ssh;
 
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
@@ -34,6 +35,7 @@ pub use peer::Peer;
 pub use postgres::Postgres;
 pub use redis::Redis;
 pub use reverse_proxy::{Front, ReverseProxy};
+pub use ssh::Ssh;
 
 const START: Duration = Duration::from_secs(60);
 /// The user that Debian's web servers run as.

@@ -1,0 +1,117 @@
+/*
+ * What an extension has made of a connection and asks it for, without being the connection: cursors, channels, large objects. The
+ * connection stands in the extension's own structure, which has no header, at the same place in all versions of Debian's packages.
+ */
+#include "engine/watch.h"
+#include "task/connection_child.h"
+
+/* How the connection stands there. */
+typedef enum {
+	BY_ADDRESS,     /* a pointer, which is the connection's identity */
+	AS_VALUE,       /* a zval with the connection's object */
+	AS_RESOURCE,    /* a pointer to the connection's resource, or that of another child */
+} form;
+
+typedef struct {
+	const char *name;
+	uint32_t word;  /* the place in the structure, in words */
+	form form;
+	const void *kind; /* the class; or the type of resource, plus one; NULL: the extension is not loaded */
+} child;
+
+static child objects[] = {
+	{.name = "pgsql\\lob", .word = 0, .form = BY_ADDRESS},
+	{.name = "mongodb\\driver\\cursor", .word = 1, .form = AS_VALUE},
+	{.name = "mongodb\\driver\\server", .word = 0, .form = AS_VALUE},
+	{.name = "mongodb\\driver\\session", .word = 1, .form = AS_VALUE},
+	{.name = "mongodb\\driver\\clientencryption", .word = 1, .form = AS_VALUE},
+};
+
+static child resources[] = {
+	{.name = "SSH2 SFTP", .word = 0, .form = BY_ADDRESS},
+	{.name = "SSH2 Listener", .word = 0, .form = BY_ADDRESS},
+	{.name = "SSH2 Publickey Subsystem", .word = 0, .form = BY_ADDRESS},
+};
+
+/* By the label of their functions. */
+static const child streams[] = {
+	{.name = "SSH2 Channel", .word = 3, .form = AS_RESOURCE},
+	{.name = "SSH2 SFTP File", .word = 1, .form = AS_RESOURCE},
+	{.name = "SSH2 SFTP Directory", .word = 1, .form = AS_RESOURCE},
+	{.name = "pdo_pgsql lob stream", .word = 0, .form = AS_VALUE},
+};
+
+#define COUNT(list) (sizeof (list) / sizeof *(list))
+
+static bool has_resources;
+
+static const void *of_value(const zval *value)
+{
+	return Z_TYPE_P(value) == IS_OBJECT ? hearth_connection_of_object(Z_OBJ_P(value)) : NULL;
+}
+
+/* Returns the connection in the structure; NULL if there is none. */
+static const void *in(const void *structure, const child *child)
+{
+	const void *const *place = (const void *const *) structure + child->word;
+
+	switch (child->form) {
+		case BY_ADDRESS: return *place;
+		case AS_VALUE: return of_value((const zval *) place);
+		case AS_RESOURCE: return *place ? hearth_connection_of_resource(*place) : NULL;
+	}
+	return NULL;
+}
+
+const void *hearth_connection_of_child(zend_object *object, const zend_class_entry *ce)
+{
+	for (size_t i = 0; i < COUNT(objects); i++) {
+		if (objects[i].kind == ce) {
+			return in((const char *) object - object->handlers->offset, &objects[i]);
+		}
+	}
+	return NULL;
+}
+
+const void *hearth_connection_of_resource(const zend_resource *resource)
+{
+	const void *connection = NULL;
+
+	for (size_t i = 0; has_resources && i < COUNT(resources); i++) {
+		if (resource->ptr && resources[i].kind == (const void *) (intptr_t) (resource->type + 1)) {
+			connection = in(resource->ptr, &resources[i]);
+		}
+	}
+	return connection ? connection : resource->ptr;
+}
+
+const void *hearth_connection_of_child_stream(const php_stream *stream)
+{
+	const char *label = stream->ops->label;
+
+	/* The labels of ordinary streams begin with neither, but for STDIO. */
+	if (EXPECTED((label[0] != 'S' || label[1] != 'S') && (label[0] != 'p' || label[1] != 'd'))) {
+		return NULL;
+	}
+	for (size_t i = 0; i < COUNT(streams); i++) {
+		if (strcmp(label, streams[i].name) == 0) {
+			return stream->abstract ? in(stream->abstract, &streams[i]) : NULL;
+		}
+	}
+	return NULL;
+}
+
+void hearth_children_find(void)
+{
+	for (size_t i = 0; i < COUNT(objects); i++) {
+		objects[i].kind = zend_hash_str_find_ptr(CG(class_table), objects[i].name, strlen(objects[i].name));
+	}
+	for (size_t i = 0; i < COUNT(resources); i++) {
+		int type = zend_fetch_list_dtor_id(resources[i].name);
+
+		if (type > 0) {
+			resources[i].kind = (const void *) (intptr_t) (type + 1);
+			has_resources = true;
+		}
+	}
+}

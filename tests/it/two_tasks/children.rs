@@ -26,7 +26,10 @@ const OTHERS: [(&str, &str); 8] = [
     ("/exec", "ssh2_exec($c, 'true'); return 'run';"),
     ("/read", "return 'got ' . fgets($far);"),
     ("/write", "return 'sent ' . fwrite($far, 'x');"),
-    ("/sftp", "return (string) ssh2_sftp_stat($statement, '/')['mode'];"),
+    (
+        "/sftp",
+        "return (string) ssh2_sftp_stat($statement, '/')['mode'];",
+    ),
     (
         "/url",
         "return strlen(file_get_contents(\"ssh2.sftp://$statement/etc/passwd\")) > 0 ? 'read' : 'empty';",

@@ -156,6 +156,30 @@ fn a_connection_of_ext_pgsql() {
     server.stop();
 }
 
+/// What type or table a column is of is asked for on the connection; the rows are the result's own.
+#[test]
+fn a_connection_of_ext_pgsql_and_its_results() {
+    let server = shared(
+        "$c = pg_connect('host=127.0.0.1 user=postgres dbname=postgres port=' . getenv('PORT'));
+        $far = pg_query($c, \"SELECT oid, relname FROM pg_class WHERE relname = 'pg_class'\");",
+        "return pg_fetch_result(pg_query($c, \"SELECT 'mine' FROM pg_sleep(0.5)\"), 0, 0);",
+        &[
+            ("/table", "return pg_field_table($far, 1);"),
+            ("/type", "return pg_field_type($far, 1);"),
+            ("/row", "return pg_fetch_result($far, 0, 1);"),
+        ],
+    )
+    .env("PORT", Postgres::shared().port.to_string())
+    .start();
+    let answer = first_with(&server, &["/table", "/type"], || {
+        assert_eq!(ok(&server.get("/row")), "pg_class");
+    });
+    assert_eq!(answer, "mine");
+    assert_eq!(ok(&server.get("/table")), "pg_class");
+    assert_eq!(ok(&server.get("/type")), "name");
+    server.stop();
+}
+
 /// Both have asked before either waits: whose answer comes first is unknown. So neither gets any.
 #[test]
 fn a_connection_that_both_have_sent_on_is_of_no_use_to_either() {

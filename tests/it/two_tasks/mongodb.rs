@@ -73,8 +73,15 @@ fn serve(mut stream: &TcpStream, go: &Mutex<Receiver<()>>) -> Option<()> {
         };
         let sent = [before, document(&answer)].concat();
         let length = u32::try_from(16 + sent.len()).ok()?;
-        let header = [&length.to_le_bytes()[..], &[0; 4], &header[4..8], &code.to_le_bytes()];
-        stream.write_all(&[&header.concat()[..], &sent].concat()).ok()?;
+        let header = [
+            &length.to_le_bytes()[..],
+            &[0; 4],
+            &header[4..8],
+            &code.to_le_bytes(),
+        ];
+        stream
+            .write_all(&[&header.concat()[..], &sent].concat())
+            .ok()?;
     }
 }
 

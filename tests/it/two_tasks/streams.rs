@@ -205,6 +205,25 @@ fn a_curl_handle() {
 }
 
 #[test]
+fn a_curl_handle_that_a_multi_handle_works_on() {
+    let server = shared(
+        "$far = curl_multi_init(); $c = curl_init(getenv('URL')); curl_setopt($c, CURLOPT_RETURNTRANSFER, true); curl_multi_add_handle($far, $c);",
+        "do { curl_multi_exec($far, $running); curl_multi_select($far); } while ($running); return curl_multi_getcontent($c);",
+        &[
+            ("/reset", "curl_reset($c); return 'reset';"),
+            ("/set", "curl_setopt($c, CURLOPT_URL, 'http://127.0.0.1:1/'); return 'set';"),
+            ("/exec", "return (string) curl_exec($c);"),
+        ],
+    )
+    .env("URL", Peer::start().url(500))
+    .start();
+    let answer = first_with(&server, &["/reset", "/set", "/exec"], || {});
+    assert_eq!(answer, "late\n");
+    assert_eq!(ok(&server.get("/reset")), "reset");
+    server.stop();
+}
+
+#[test]
 fn a_curl_handle_whose_callback_waits() {
     let server = shared(
         "$c = curl_init(getenv('URL')); curl_setopt($c, CURLOPT_WRITEFUNCTION, function ($c, $text) { usleep(300000); return strlen($text); });",

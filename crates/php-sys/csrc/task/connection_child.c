@@ -41,6 +41,8 @@ static const child streams[] = {
 	{.name = "pdo_pgsql lob stream", .word = 0, .form = AS_VALUE},
 };
 
+static const zend_class_entry *pgsql_result, *curl_multi;
+
 #define COUNT(list) (sizeof (list) / sizeof *(list))
 
 static bool has_resources;
@@ -101,8 +103,25 @@ const void *hearth_connection_of_child_stream(const php_stream *stream)
 	return NULL;
 }
 
+const void *hearth_connection_of_result(zend_object *result)
+{
+	const void *connection = NULL;
+
+	if (result->ce == pgsql_result) {
+		connection = *(const void *const *) ((const char *) result - result->handlers->offset);
+	}
+	return connection ? connection : result;
+}
+
+bool hearth_gathers(const zend_object *object)
+{
+	return object->ce == curl_multi;
+}
+
 void hearth_children_find(void)
 {
+	pgsql_result = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pgsql\\result"));
+	curl_multi = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("curlmultihandle"));
 	for (size_t i = 0; i < COUNT(objects); i++) {
 		objects[i].kind = zend_hash_str_find_ptr(CG(class_table), objects[i].name, strlen(objects[i].name));
 	}

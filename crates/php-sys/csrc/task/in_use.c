@@ -6,6 +6,7 @@
 #include "engine/soap.h"
 #include "engine/watch.h"
 #include "pool/entry.h"
+#include "task/connection_child.h"
 #include "task/interrupted.h"
 #include "task/marks.h"
 #include "task/task.h"
@@ -108,17 +109,37 @@ static void add_arrays(hearth_use_list *list, zend_execute_data *call, const hea
 	}
 }
 
+/* Adds the handles that a multi handle of curl works on. */
+static void add_gathered(hearth_use_list *list, zend_object *object, const hearth_watch *watch)
+{
+	zval *held;
+	int count;
+
+	object->handlers->get_gc(object, &held, &count);
+	for (int i = 0; i < count; i++) {
+		const void *what = hearth_connection_of_value(&held[i]);
+
+		if (what) {
+			add(list, what, NULL, watch);
+		}
+	}
+}
+
 static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
+	zend_object *object = hearth_use_object(call);
 	uint32_t count;
 
+	if (object && UNEXPECTED(hearth_gathers(object))) {
+		add_gathered(list, object, watch);
+	}
 	count = hearth_use_collect(call, what);
 	for (uint32_t i = 0; i < count; i++) {
-		hearth_used *used = add(list, what[i], i == 0 ? hearth_use_object(call) : NULL, watch);
+		hearth_used *used = add(list, what[i], i == 0 ? object : NULL, watch);
 
 		if (i == 0 && hearth_executes_bound(call)) {
-			used->object = hearth_use_object(call);
+			used->object = object;
 			used->executes = true;
 		}
 	}
@@ -244,6 +265,16 @@ static uint64_t disturbed_by(const void *const *what, uint32_t count, const hear
 	return !other && UNEXPECTED(holders) && count && (watch->use & HEARTH_CLOSES) ? holder_of(what[0]) : other;
 }
 
+bool hearth_use_any(void)
+{
+	return in_use != 0;
+}
+
+uint64_t hearth_use_user_of(const void *what)
+{
+	return in_use ? user_of(&what, 1, &uses) : 0;
+}
+
 bool hearth_in_use_elsewhere(const void *what)
 {
 	static const hearth_watch closes = {.use = HEARTH_CLOSES};
@@ -332,39 +363,6 @@ static bool is_refused(zend_execute_data *call, const hearth_watch *watch)
 		return true;
 	}
 	return (watch->use & HEARTH_CLOSES) && hearth_closes_what_is_waited_on(call);
-}
-
-/* Returns the method that an iteration is refused in the name of. */
-static const zend_function *method_of_iteration(const zend_object *object)
-{
-	const HashTable *methods = &hearth_internal_class(object)->function_table;
-	const zend_function *method = zend_hash_str_find_ptr(methods, ZEND_STRL("getiterator"));
-
-	return method ? method : zend_hash_str_find_ptr(methods, ZEND_STRL("next"));
-}
-
-static bool refuses(const zend_function *function, const void *what)
-{
-	uint64_t other;
-
-	if (!what || (hearth_pool_calls && hearth_pool_calls_refuse(EG(current_execute_data), function, what))) {
-		return what != NULL;
-	}
-	other = user_of(&what, 1, &uses);
-	if (UNEXPECTED(other)) {
-		hearth_use_refuse(function, other);
-	}
-	return other != 0;
-}
-
-bool hearth_use_refuses_iteration(zend_object *object)
-{
-	return UNEXPECTED(hearth_pool_calls || in_use) && refuses(method_of_iteration(object), hearth_connection_of_object(object));
-}
-
-bool hearth_use_refuses(const void *what)
-{
-	return UNEXPECTED(hearth_pool_calls || in_use) && refuses(EG(current_execute_data)->func, what);
 }
 
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)

@@ -58,10 +58,10 @@ void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend
 /* Ends the use of everything in the list, which is empty then. */
 void hearth_use_leave(hearth_use_list *list);
 
-/* Whether an iteration over the object would disturb another task; if so, an exception is pending. */
-bool hearth_use_refuses_iteration(zend_object *object);
-/* The same of the running function, if it goes on to use that connection. */
-bool hearth_use_refuses(const void *what);
+/* Whether any task uses something. */
+bool hearth_use_any(void);
+/* Returns the other task that uses the connection; 0 if there is none. */
+uint64_t hearth_use_user_of(const void *what);
 
 /* task/inside.c */
 typedef struct hearth_inside {
@@ -73,6 +73,10 @@ typedef struct hearth_inside {
 	struct hearth_inside *next, *previous; /* of the same task */
 } hearth_inside;
 
+/* Whether an iteration over the object would disturb another task; if so, an exception is pending. */
+bool hearth_inside_refuses_iteration(zend_object *object);
+/* The same of the running function, if it goes on to use that connection. */
+bool hearth_inside_refuses(const void *what);
 void hearth_inside_enter(hearth_inside *inside);
 void hearth_inside_leave(hearth_inside *inside);
 /* Called before it is freed; a bailout may have left it entered. */

@@ -35,6 +35,8 @@ static const struct {
 	{"socket_select", HEARTH_IN_USE_SHARED | HEARTH_IN_USE_ARRAYS},
 	{"mysqli_poll", HEARTH_IN_USE_ARRAYS},
 	{"pg_close", HEARTH_CLOSES},
+	{"pg_field_table", HEARTH_OF_RESULT},
+	{"pg_field_type", HEARTH_OF_RESULT},
 	{"closedir", HEARTH_CLOSES | HEARTH_LAST_DIRECTORY},
 	{"flock", HEARTH_IN_USE_SHARED},
 	{"fread", HEARTH_IN_USE},

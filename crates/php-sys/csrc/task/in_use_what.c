@@ -1,6 +1,7 @@
 /* What a call is made on: see task/in_use.c. */
 #include "engine/watch.h"
 #include "state/hidden.h"
+#include "task/connection_child.h"
 #include "task/task.h"
 
 static bool is_of(const zend_object *object, const zend_module_entry *module)
@@ -44,6 +45,18 @@ static uint32_t collect_last_directory(zend_execute_data *call, const void *foun
 	return found[0] != NULL;
 }
 
+/* Returns the connection that the call is made on first. */
+static const void *first_of(zend_execute_data *call)
+{
+	zend_object *object = hearth_use_object(call);
+	const hearth_watch *watch = hearth_watch_known(call->func);
+
+	if (!object) {
+		return hearth_connection_of_stream(hearth_argument(call, 1));
+	}
+	return watch && UNEXPECTED(watch->use & HEARTH_OF_RESULT) ? hearth_connection_of_result(object) : hearth_connection_of_object(object);
+}
+
 /*
  * Collects what the call is made on: the object of a method, the first argument of a function, and further arguments that
  * are streams too. Other arguments may be objects that many calls share, such as callbacks.
@@ -51,8 +64,7 @@ static uint32_t collect_last_directory(zend_execute_data *call, const void *foun
 uint32_t hearth_use_collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
 {
 	uint32_t arguments = MIN(ZEND_CALL_NUM_ARGS(call), HEARTH_MOST_USED), count = 0;
-	zend_object *object = hearth_use_object(call);
-	const void *first = object ? hearth_connection_of_object(object) : hearth_connection_of_stream(hearth_argument(call, 1));
+	const void *first = first_of(call);
 
 	if (UNEXPECTED(arguments == 0) && Z_TYPE(call->This) != IS_OBJECT) {
 		return collect_last_directory(call, found);

@@ -3,7 +3,52 @@
  * has. What is used there is in use while the task waits, like that of a call: see task/in_use.c.
  */
 #include "engine/watch.h"
+#include "pool/entry.h"
 #include "task/task.h"
+
+/* Returns the method that an iteration is refused in the name of. */
+static const zend_function *method_of_iteration(const zend_object *object)
+{
+	static zend_internal_function other = {.type = ZEND_INTERNAL_FUNCTION};
+	const zend_class_entry *ce = hearth_internal_class(object);
+	const zend_function *method = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("getiterator"));
+
+	if (method || (method = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("next")))) {
+		return method;
+	}
+	if (!other.function_name) {
+		other.function_name = zend_string_init("foreach", sizeof "foreach" - 1, 1);
+	}
+	other.scope = (zend_class_entry *) ce;
+	return (const zend_function *) &other;
+}
+
+static bool refuses(const zend_function *function, const void *what)
+{
+	uint64_t other;
+
+	if (!what) {
+		return false;
+	}
+	if (hearth_pool_calls && hearth_pool_calls_refuse(EG(current_execute_data), function, what)) {
+		return true;
+	}
+	other = hearth_use_user_of(what);
+	if (UNEXPECTED(other)) {
+		hearth_use_refuse(function, other);
+	}
+	return other != 0;
+}
+
+bool hearth_inside_refuses_iteration(zend_object *object)
+{
+	return UNEXPECTED(hearth_pool_calls || hearth_use_any()) && refuses(method_of_iteration(object), hearth_connection_of_object(object));
+}
+
+bool hearth_inside_refuses(const void *what)
+{
+	return refuses(EG(current_execute_data)->func, what);
+}
 
 void hearth_inside_enter(hearth_inside *inside)
 {

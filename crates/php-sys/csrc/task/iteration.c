@@ -20,7 +20,7 @@ static HashTable originals;
 /* Whether the extension may be asked; if not, an exception is pending. */
 static bool enter(iteration *this)
 {
-	if (UNEXPECTED(hearth_current && hearth_use_refuses_iteration(this->inside.object))) {
+	if (UNEXPECTED(hearth_current && hearth_inside_refuses_iteration(this->inside.object))) {
 		return false;
 	}
 	hearth_inside_enter(&this->inside);

@@ -46,7 +46,7 @@ static hearth_inside *enter(const char *url, php_stream_context *context)
 	const void *what = resource && Z_TYPE_P(resource) == IS_RESOURCE ? hearth_connection_of_stream(resource) : NULL;
 	hearth_inside *inside;
 
-	if (hearth_current && hearth_use_refuses(what)) {
+	if (hearth_current && hearth_inside_refuses(what)) {
 		return NULL;
 	}
 	/* In the heap, where a bailout leaves it readable. */

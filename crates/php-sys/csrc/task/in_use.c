@@ -23,7 +23,8 @@ static hearth_used **bucket_of(const void *what)
 /* ---- in use ---- */
 
 /* The number of entries in all buckets, and of those with an object. */
-static uint32_t in_use, holders;
+uint32_t hearth_uses;
+static uint32_t holders;
 
 static void enter_all(hearth_use_list *list)
 {
@@ -35,7 +36,7 @@ static void enter_all(hearth_use_list *list)
 		*bucket = used;
 		holders += used->object != NULL;
 	}
-	in_use += list->count;
+	hearth_uses += list->count;
 }
 
 void hearth_use_leave(hearth_use_list *list)
@@ -49,7 +50,7 @@ void hearth_use_leave(hearth_use_list *list)
 		}
 		*place = used->next;
 		holders -= used->object != NULL;
-		in_use--;
+		hearth_uses--;
 	}
 	/* A task keeps the memory for the next time, unless it was for a large array. */
 	if (UNEXPECTED(list->room > HEARTH_KEPT_USES)) {
@@ -156,10 +157,11 @@ static void add_inside(hearth_use_list *list, const zend_execute_data *call)
 	const hearth_inside *inside = NULL;
 
 	while ((inside = hearth_inside_of(call, inside))) {
-		const void *what = inside->object ? hearth_connection_of_object(inside->object) : inside->what;
+		zend_object *object;
+		const void *what = hearth_inside_connection(inside, &object);
 
 		if (what) {
-			add(list, what, inside->object, &uses);
+			add(list, what, object, &uses);
 		}
 	}
 }
@@ -265,21 +267,16 @@ static uint64_t disturbed_by(const void *const *what, uint32_t count, const hear
 	return !other && UNEXPECTED(holders) && count && (watch->use & HEARTH_CLOSES) ? holder_of(what[0]) : other;
 }
 
-bool hearth_use_any(void)
-{
-	return in_use != 0;
-}
-
 uint64_t hearth_use_user_of(const void *what)
 {
-	return in_use ? user_of(&what, 1, &uses) : 0;
+	return hearth_uses ? user_of(&what, 1, &uses) : 0;
 }
 
 bool hearth_in_use_elsewhere(const void *what)
 {
 	static const hearth_watch closes = {.use = HEARTH_CLOSES};
 
-	return in_use && user_of(&what, 1, &closes) != 0;
+	return hearth_uses && user_of(&what, 1, &closes) != 0;
 }
 
 /* Whether a pool refuses the call, because it has lent one of these to another task, or to none. */
@@ -346,13 +343,13 @@ static void call_with_bound(zend_execute_data *call, zval *return_value, const h
 static bool is_refused(zend_execute_data *call, const hearth_watch *watch)
 {
 	const void *what[HEARTH_MOST_USED];
-	uint32_t count = hearth_pool_calls || in_use ? hearth_use_collect(call, what) : 0;
+	uint32_t count = hearth_pool_calls || hearth_uses ? hearth_use_collect(call, what) : 0;
 	uint64_t other;
 
 	if (hearth_pool_calls && is_refused_by_pool(call, what, count)) {
 		return true;
 	}
-	if (in_use) {
+	if (hearth_uses) {
 		other = disturbed_by(what, count, watch);
 		if (UNEXPECTED(other)) {
 			hearth_use_refuse(call->func, other);

@@ -58,31 +58,17 @@ void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend
 /* Ends the use of everything in the list, which is empty then. */
 void hearth_use_leave(hearth_use_list *list);
 
-/* Whether any task uses something. */
-bool hearth_use_any(void);
+/* The number of things that tasks use. */
+extern uint32_t hearth_uses;
 /* Returns the other task that uses the connection; 0 if there is none. */
 uint64_t hearth_use_user_of(const void *what);
 
-/* task/inside.c */
-typedef struct hearth_inside {
-	zend_object *object;             /* what is used */
-	const void *what;                /* if that is no object */
-	const zend_execute_data *call;   /* the code that entered first */
-	uint64_t task;                   /* the task of that code */
-	uint32_t depth;                  /* how many times it is entered */
-	struct hearth_inside *next, *previous; /* of the same task */
-} hearth_inside;
-
-/* Whether an iteration over the object would disturb another task; if so, an exception is pending. */
-bool hearth_inside_refuses_iteration(zend_object *object);
-/* The same of the running function, if it goes on to use that connection. */
-bool hearth_inside_refuses(const void *what);
-void hearth_inside_enter(hearth_inside *inside);
-void hearth_inside_leave(hearth_inside *inside);
-/* Called before it is freed; a bailout may have left it entered. */
-void hearth_inside_drop(hearth_inside *inside);
+/* task/inside.h */
+typedef struct hearth_inside hearth_inside;
 /* Returns the next place where `call` of the running task is inside an extension, after that one; NULL at the end. */
 const hearth_inside *hearth_inside_of(const zend_execute_data *call, const hearth_inside *after);
+/* Returns what is used there; NULL if it is no connection. */
+const void *hearth_inside_connection(const hearth_inside *inside, zend_object **object);
 
 /* task/iteration.c */
 void hearth_iterations_watch(void);

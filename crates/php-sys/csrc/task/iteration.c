@@ -4,7 +4,7 @@
  * uses the object's connection, and has it in use while it waits.
  */
 #include "engine/watch.h"
-#include "task/task.h"
+#include "task/inside.h"
 
 #include <ext/spl/spl_observer.h>
 
@@ -13,14 +13,41 @@ typedef struct {
 	zend_object_iterator *inner;     /* the extension's */
 	zval collected[2];               /* what it holds, for the collector of cycles */
 	hearth_inside inside;
+	const zend_function *method;     /* in whose name it is refused; NULL: not looked for yet */
 } iteration;
 
 static HashTable originals;
 
+/* Returns getIterator() or next(); for a class that has neither, a stand-in. */
+static const zend_function *method_of(zend_class_entry *ce)
+{
+	static zend_internal_function other = {.type = ZEND_INTERNAL_FUNCTION};
+	const zend_function *method = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("getiterator"));
+
+	if (method || (method = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("next")))) {
+		return method;
+	}
+	if (!other.function_name) {
+		other.function_name = zend_string_init("foreach", sizeof "foreach" - 1, 1);
+	}
+	other.scope = ce;
+	return (const zend_function *) &other;
+}
+
+static bool is_refused(iteration *this)
+{
+	zend_object *object = this->inside.object;
+
+	if (!this->method) {
+		this->method = method_of(object->ce);
+	}
+	return hearth_inside_refuses(this->method, hearth_connection_of_object(object));
+}
+
 /* Whether the extension may be asked; if not, an exception is pending. */
 static bool enter(iteration *this)
 {
-	if (UNEXPECTED(hearth_current && hearth_inside_refuses_iteration(this->inside.object))) {
+	if (UNEXPECTED(hearth_inside_may_refuse()) && is_refused(this)) {
 		return false;
 	}
 	hearth_inside_enter(&this->inside);

@@ -5,7 +5,7 @@
  */
 #include "engine/watch.h"
 #include "task/connection_child.h"
-#include "task/task.h"
+#include "task/inside.h"
 
 typedef struct {
 	php_stream_wrapper own;
@@ -46,7 +46,7 @@ static hearth_inside *enter(const char *url, php_stream_context *context)
 	const void *what = resource && Z_TYPE_P(resource) == IS_RESOURCE ? hearth_connection_of_stream(resource) : NULL;
 	hearth_inside *inside;
 
-	if (hearth_current && hearth_inside_refuses(what)) {
+	if (hearth_inside_may_refuse() && hearth_inside_refuses(EG(current_execute_data)->func, what)) {
 		return NULL;
 	}
 	/* In the heap, where a bailout leaves it readable. */

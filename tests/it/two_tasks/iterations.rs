@@ -126,3 +126,25 @@ fn a_directory_iterator_of_a_wrapper_written_in_php() {
         server.stop();
     }
 }
+
+/// As under `php`: the iterator of PDO goes forward only, that of mysqli and of a directory can begin again.
+#[test]
+fn an_iterator_without_rewind_says_so() {
+    let server = shared(
+        "$c = new PDO('sqlite::memory:');",
+        "$rows = $c->query('SELECT 1 UNION SELECT 2')->getIterator(); $rows->next();
+        try { $rows->rewind(); return 'rewound'; } catch (Error $error) { return $error->getMessage(); }",
+        &[(
+            "/directory",
+            "touch('one'); $names = new DirectoryIterator('.'); $counts = [];
+            for ($i = 0; $i < 2; $i++) { $counts[] = iterator_count($names); }
+            return $counts[0] === $counts[1] ? 'the same' : implode(' ', $counts);",
+        )],
+    )
+    .start();
+    assert_eq!(ok(&server.get("/open")), "open");
+    let answer = ok(&server.get("/first"));
+    assert_eq!(answer, "Iterator does not support rewinding");
+    assert_eq!(ok(&server.get("/directory")), "the same");
+    server.stop();
+}

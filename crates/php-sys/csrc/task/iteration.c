@@ -131,7 +131,7 @@ static void on_rewind(zend_object_iterator *iterator)
 {
 	zend_object_iterator *inner = of(iterator)->inner;
 
-	if (inner->funcs->rewind && enter(of(iterator))) {
+	if (enter(of(iterator))) {
 		inner->index = iterator->index;
 		inner->funcs->rewind(inner);
 		leave(of(iterator));
@@ -160,10 +160,13 @@ static HashTable *on_gc(zend_object_iterator *iterator, zval **table, int *count
 	return NULL;
 }
 
-static const zend_object_iterator_funcs wrapped = {
-	.dtor = on_dtor, .valid = on_valid, .get_current_data = on_current, .get_current_key = on_key, .move_forward = on_move,
-	.rewind = on_rewind, .invalidate_current = on_invalidate, .get_gc = on_gc,
-};
+#define FUNCTIONS \
+	.dtor = on_dtor, .valid = on_valid, .get_current_data = on_current, .get_current_key = on_key, .move_forward = on_move, \
+	.invalidate_current = on_invalidate, .get_gc = on_gc
+
+static const zend_object_iterator_funcs forward_only = {FUNCTIONS};
+/* Where the extension's iterator has no rewind(), code that asks for it is told so. */
+static const zend_object_iterator_funcs with_rewind = {FUNCTIONS, .rewind = on_rewind};
 
 /* ---- the beginning ---- */
 
@@ -182,7 +185,7 @@ static zend_object_iterator *begin(zend_class_entry *ce, zval *object, int by_re
 	iteration *new = ecalloc(1, sizeof *new);
 
 	zend_iterator_init(&new->own);
-	new->own.funcs = &wrapped;
+	new->own.funcs = &forward_only;
 	ZVAL_OBJ_COPY(&new->own.data, Z_OBJ_P(object));
 	new->inside.object = Z_OBJ_P(object);
 	if (enter(new)) {
@@ -192,6 +195,9 @@ static zend_object_iterator *begin(zend_class_entry *ce, zval *object, int by_re
 	if (UNEXPECTED(!new->inner)) {
 		zend_iterator_dtor(&new->own);
 		return NULL;
+	}
+	if (new->inner->funcs->rewind) {
+		new->own.funcs = &with_rewind;
 	}
 	return &new->own;
 }

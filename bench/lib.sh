@@ -72,13 +72,13 @@ TEXT
             start "$1-$2" /usr/sbin/nginx -c "$place/nginx.conf" -p "$place"
             until curl_ok "$port"; do sleep 0.1; done
             ;;
-        swoole)
+        swoole | swoole-process)
             [ -n "${SWOOLE_SO:-}" ] || die 'to measure Swoole, set SWOOLE_SO to its extension file' 2
-            start "$1-$2" php -d opcache.enable_cli=1 -d "extension=$SWOOLE_SO" "$here/peers/swoole.php" "$2" "$3"
+            start "$1-$2" php -d opcache.enable_cli=1 -d "extension=$SWOOLE_SO" "$here/peers/swoole.php" "$2" "$3" "${1#swoole-}"
             await "$out" '^[0-9]' "$pid"
             port=$(head -n 1 "$out")
             ;;
-        *) die "no server called $1: there are hearth, epoll, nginx and swoole" 2 ;;
+        *) die "no server called $1: there are hearth, epoll, nginx, swoole and swoole-process" 2 ;;
     esac
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn pass_on(
         return None;
     };
     let mut response = Response::new(head.status, ResponseBody::Whole(None));
-    response.head.reason = answer.slice_ref(head.reason);
+    response.head.reason = head.reason.into();
     response.head.fields = Fields::unpack(head.fields)?;
     headers::response(&mut response.head.fields, head.closes);
     let said = response.head.fields.text("Content-Length");

@@ -1,7 +1,7 @@
 //! Header fields, in the order and spelling in which they came.
 //!
 //! One buffer holds all bytes, and one index their positions: a message has few fields, so a name is found by comparing it
-//! with each, and the length alone excludes most.
+//! with each, and the length alone excludes most. A [`NameSet`] tells of most absent names that they are absent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,14 +9,57 @@ use std::fmt;
 use smallvec::SmallVec;
 
 /// The fields of a message. Names are compared without regard to case.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Fields {
     bytes: Cow<'static, [u8]>,
     index: SmallVec<[Entry; FEW]>,
+    /// All names that were ever added.
+    names: NameSet,
 }
+
+impl PartialEq for Fields {
+    fn eq(&self, other: &Fields) -> bool {
+        self.bytes == other.bytes && self.index == other.index
+    }
+}
+
+impl Eq for Fields {}
 
 /// The number of fields whose index needs no memory of its own. With fewer, the struct would be no smaller.
 const FEW: usize = 1;
+
+/// A set of names, as a Bloom filter of one hash: it may seem to have a name that it has not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NameSet(u64);
+
+impl NameSet {
+    #[cfg(feature = "server")]
+    #[must_use]
+    pub(crate) const fn of<const N: usize>(names: [&str; N]) -> NameSet {
+        let (mut set, mut i) = (NameSet(0), 0);
+        while i < N {
+            set = set.with(names[i].as_bytes());
+            i += 1;
+        }
+        set
+    }
+
+    /// Adds a name, by its length and its first letter, without regard to case.
+    #[inline]
+    const fn with(self, name: &[u8]) -> NameSet {
+        let first = match name {
+            [first, ..] => *first | 0x20,
+            [] => 0,
+        };
+        let hash = name.len() * 5 + first as usize;
+        NameSet(self.0 | 1 << (hash % 64))
+    }
+
+    #[inline]
+    const fn meets(self, other: NameSet) -> bool {
+        self.0 & other.0 != 0
+    }
+}
 
 /// A field of Hearth's own, `Name: value`, made at compile time.
 #[derive(Debug, Clone, Copy)]
@@ -150,6 +193,7 @@ impl Fields {
         Fields {
             bytes: Vec::with_capacity(bytes).into(),
             index: SmallVec::with_capacity(fields),
+            names: NameSet::default(),
         }
     }
 
@@ -159,6 +203,7 @@ impl Fields {
         let mut fields = Fields {
             bytes: line.as_bytes().into(),
             index: SmallVec::new(),
+            names: NameSet::default(),
         };
         fields.add_span(Span::new(0, colon), Span::new(colon + 2, line.len()));
         fields
@@ -168,6 +213,7 @@ impl Fields {
     pub(crate) fn refill(&mut self, bytes: &[u8], fields: usize) {
         self.index.clear();
         self.index.reserve(fields);
+        self.names = NameSet::default();
         let own = self.bytes.to_mut();
         own.clear();
         own.extend_from_slice(bytes);
@@ -182,7 +228,15 @@ impl Fields {
     }
 
     pub(crate) fn add_span(&mut self, name: Span, value: Span) {
+        self.names = self.names.with(name.of(&self.bytes));
         self.index.push(Entry { name, value });
+    }
+
+    /// Returns whether a field may have one of these names; false is certain.
+    #[inline]
+    #[must_use]
+    pub(crate) fn may_have(&self, names: NameSet) -> bool {
+        self.names.meets(names)
     }
 
     /// Returns the positions of names and values.
@@ -226,9 +280,13 @@ impl Fields {
     }
 
     /// Returns the first value of this name.
+    #[inline]
     #[must_use]
     pub fn get(&self, name: impl AsRef<[u8]>) -> Option<&[u8]> {
         let name = name.as_ref();
+        if !self.may_have(NameSet::default().with(name)) {
+            return None;
+        }
         let entry = self.index.iter().find(|entry| self.is_named(entry, name))?;
         Some(entry.value.of(&self.bytes))
     }

@@ -2,7 +2,7 @@
 //!
 //! An ambiguous request is rejected: request smuggling needs a request that a proxy and the server read differently.
 
-use crate::fields::has_token;
+use crate::fields::{NameSet, has_token};
 use crate::head::{RequestHead, Version};
 use crate::parse::ParseError;
 
@@ -24,6 +24,14 @@ pub(crate) enum Length {
     Chunked,
 }
 
+/// The fields that [`Said::take`] reads.
+const TELLING: NameSet = NameSet::of([
+    "Expect",
+    "Connection",
+    "Content-Length",
+    "Transfer-Encoding",
+]);
+
 #[derive(Default)]
 struct Said {
     length: Option<u64>,
@@ -36,8 +44,10 @@ struct Said {
 impl RequestFraming {
     pub(crate) fn of(head: &RequestHead) -> Result<RequestFraming, ParseError> {
         let mut said = Said::default();
-        for (name, value) in head.fields.iter() {
-            said.take(name, value)?;
+        if head.fields.may_have(TELLING) {
+            for (name, value) in head.fields.iter() {
+                said.take(name, value)?;
+            }
         }
         let is_11 = head.version == Version::Http11;
         if said.chunked && !is_11 {

@@ -4,8 +4,6 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use bytes::Bytes;
-
 use crate::fields::{Fields, Malformed, Span, is_token};
 use crate::target::Target;
 
@@ -123,27 +121,35 @@ impl RequestHead {
     }
 }
 
-/// Whether each byte may be in the name of a host or in an address.
-const IN_HOST: [bool; 256] = {
-    let mut table = [false; 256];
+/// What each byte is in the name of a host or in an address: 0 where it may not be there, `DOT`, or `IN_HOST`.
+const HOST_BYTES: [u8; 256] = {
+    let mut table = [0; 256];
     let mut byte = 0_u8;
     while byte < 128 {
-        let is_sign = matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%');
-        table[byte as usize] = byte.is_ascii_alphanumeric() || is_sign;
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b'%') {
+            table[byte as usize] = IN_HOST;
+        }
         byte += 1;
     }
+    table[b'.' as usize] = DOT;
     table
 };
 
+const IN_HOST: u8 = 1;
+const DOT: u8 = 2;
+
 /// Returns where the name ends that `bytes` begins with; the second of two adjacent dots ends it too.
 fn name_end(bytes: &[u8], has_colons: bool) -> usize {
-    let mut last = 0;
-    let ends = |byte: &u8| {
-        let goes_on = IN_HOST[usize::from(*byte)] || has_colons && *byte == b':';
-        let before = std::mem::replace(&mut last, *byte);
-        !goes_on || before == b'.' && *byte == b'.'
-    };
-    bytes.iter().position(ends).unwrap_or(bytes.len())
+    let mut before = IN_HOST;
+    for (at, &byte) in bytes.iter().enumerate() {
+        let kind = HOST_BYTES[usize::from(byte)];
+        let ends = kind == 0 && !(has_colons && byte == b':');
+        if ends || kind & before == DOT {
+            return at;
+        }
+        before = kind;
+    }
+    bytes.len()
 }
 
 /// Returns whether this is a host or an address, with or without a port, as nginx defines it. Of the characters that RFC
@@ -257,7 +263,7 @@ impl fmt::Debug for RequestHead {
 pub struct ResponseHead {
     pub status: u16,
     /// The reason phrase; if empty, the usual one of the status is sent.
-    pub reason: Bytes,
+    pub reason: Box<[u8]>,
     pub fields: Fields,
 }
 
@@ -266,7 +272,7 @@ impl ResponseHead {
     pub fn new(status: u16) -> ResponseHead {
         ResponseHead {
             status,
-            reason: Bytes::new(),
+            reason: Box::default(),
             fields: Fields::new(),
         }
     }

@@ -161,18 +161,9 @@ const LONGEST_METHOD: usize = 64;
 
 impl RequestLine {
     fn parse(bytes: &[u8], limits: Limits) -> Result<Option<RequestLine>, ParseError> {
-        let head = &bytes[..bytes.len().min(LONGEST_METHOD + 1)];
-        let Some(method) = head.iter().position(|byte| *byte == b' ') else {
-            let is_beginning = head.len() <= LONGEST_METHOD && is_token(head);
-            return if is_beginning {
-                Ok(None)
-            } else {
-                Err(ParseError::NoRequest)
-            };
+        let Some(method) = method(bytes)? else {
+            return Ok(None);
         };
-        if !is_token(&bytes[..method]) {
-            return Err(ParseError::NoRequest);
-        }
         let start = method + 1;
         let end = bytes[start..]
             .iter()
@@ -195,6 +186,23 @@ impl RequestLine {
                 length: end + 1 + length,
             }),
         )
+    }
+}
+
+/// Returns the length of the method; `None` if more bytes are needed.
+fn method(bytes: &[u8]) -> Result<Option<usize>, ParseError> {
+    match bytes {
+        [b'G', b'E', b'T', b' ', ..] => return Ok(Some(3)),
+        [b'P', b'O', b'S', b'T', b' ', ..] => return Ok(Some(4)),
+        _ => {}
+    }
+    let head = &bytes[..bytes.len().min(LONGEST_METHOD + 1)];
+    let end = head.iter().position(|byte| *byte == b' ');
+    let is_whole_or_begun = end.is_some() || head.len() <= LONGEST_METHOD;
+    if is_whole_or_begun && is_token(&head[..end.unwrap_or(head.len())]) {
+        Ok(end)
+    } else {
+        Err(ParseError::NoRequest)
     }
 }
 

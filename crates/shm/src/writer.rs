@@ -207,9 +207,15 @@ pub(crate) fn now() -> u64 {
 }
 
 fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
-    for (word, part) in words.iter().zip(bytes.chunks(8)) {
-        let mut whole = [0; 8];
-        whole[..part.len()].copy_from_slice(part);
-        word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
+    let (whole, rest) = bytes.as_chunks::<8>();
+    for (word, part) in words.iter().zip(whole) {
+        word.store(u64::from_le_bytes(*part), Ordering::Relaxed);
+    }
+    if let Some(word) = words.get(whole.len())
+        && !rest.is_empty()
+    {
+        let bytes = rest.iter().rev();
+        let last = bytes.fold(0, |last, byte| last << 8 | u64::from(*byte));
+        word.store(last, Ordering::Relaxed);
     }
 }

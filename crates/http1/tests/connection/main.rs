@@ -242,7 +242,7 @@ fn fields_that_frame_are_the_connections_own() {
                 response.head.fields.push(name, value);
             }
             response.head.fields.push("date", "now");
-            response.head.reason = "Fine".into();
+            response.head.reason = b"Fine".as_slice().into();
             response
         });
         whole_talk(stream, &format!("{GET}{GET}")).await

@@ -131,7 +131,7 @@ quick_callbacks! {
         let (fields, known) = fields_of(headers, response.cgi.then_some(&mut status));
         let head = ResponseHead {
             status: status.code,
-            reason: Bytes::copy_from_slice(status.reason),
+            reason: status.reason.into(),
             fields,
         };
         request.respond(Response { head, known, body, more: response.more });

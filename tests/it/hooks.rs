@@ -150,6 +150,19 @@ rows! {
     flock: row("`flock`", "a lock that another process holds", Needs::Nothing,
         r#"$file = tempnam('.', 'lock'); $p = proc_open(['flock', $file, 'sh', '-c', 'echo held; sleep 0.4'], [1 => ['pipe', 'w']], $pipes);
         fgets($pipes[1]); $f = fopen($file, 'c'); return flock($f, LOCK_EX) ? 'ok' : 'not';"#);
+    sem_acquire: row("`sem_acquire`", "a semaphore that another process holds", Needs::Nothing,
+        r#"$key = mt_rand(); $code = "\$s = sem_get($key); sem_acquire(\$s); echo 'held', PHP_EOL; usleep(400000);";
+        $p = proc_open(['php', '-n', '-d', 'extension=sysvsem', '-r', $code], [1 => ['pipe', 'w']], $pipes); fgets($pipes[1]);
+        $s = sem_get($key); $got = sem_acquire($s); proc_close($p); sem_remove($s); return $got ? 'ok' : 'not';"#);
+    msg_receive: row("`msg_receive`", "a message of another process", Needs::Nothing,
+        r#"$key = mt_rand(); $queue = msg_get_queue($key);
+        $p = proc_open(['php', '-n', '-d', 'extension=sysvmsg', '-r', "usleep(400000); msg_send(msg_get_queue($key), 1, 'ok');"], [], $pipes);
+        msg_receive($queue, 0, $type, 100, $text); proc_close($p); msg_remove_queue($queue); return $text;"#);
+    msg_send: row("`msg_send`", "another process that reads from a full queue", Needs::Nothing,
+        r#"$key = mt_rand(); $queue = msg_get_queue($key); $text = str_repeat('x', 4000);
+        while (@msg_send($queue, 1, $text, false, false));
+        $p = proc_open(['php', '-n', '-d', 'extension=sysvmsg', '-r', "usleep(400000); \$q = msg_get_queue($key); while (msg_receive(\$q, 0, \$t, 4000, \$m, false, MSG_IPC_NOWAIT));"], [], $pipes);
+        $sent = msg_send($queue, 1, $text, false); proc_close($p); msg_remove_queue($queue); return $sent ? 'ok' : 'not';"#);
     #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
     gethostbyname: row("`gethostbyname`", "a slow name server", Needs::Resolver,
         "return gethostbyname('late' . mt_rand() . '.example.test') === '127.0.0.9' ? 'ok' : 'not resolved';");
@@ -377,7 +390,7 @@ fn table() -> String {
          \n## What does not\n\n\
          - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
          - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\
-         - `sem_acquire`, `msg_receive` and the like of System V, which wait in the kernel without a descriptor.\n\
+         - Opening a named pipe (FIFO) that has no peer yet: the kernel waits in `open`, without a descriptor.\n\
          - Any call while PHP compiles a file, loads a class, collects garbage, initializes a lazy object that the entry\n\
          \x20 script made, or, before PHP 8.4, calls a destructor:\n\
          \x20 switching there would break the engine. Such a call ends with the request's time limit; one of code that goes on ends\n\

@@ -67,6 +67,7 @@ mod state_pairs;
 mod superglobals;
 mod supervision;
 mod support;
+mod system_v;
 mod two_tasks;
 mod uploads;
 mod user_ini;

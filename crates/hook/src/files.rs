@@ -2,49 +2,40 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::time::Duration;
 
 use libc::{FILE, c_char, c_int, c_void};
 
+use crate::lock::{Lock, changed, until_free};
 use crate::{inherit, installed, owners, severed, syscall, waiter};
-
-/// The longest pause between two attempts to take a lock that another process holds.
-const LONGEST_LOOK: Duration = Duration::from_millis(20);
 
 fn real_flock(fd: c_int, operation: c_int) -> c_int {
     // SAFETY: flock(2) touches no memory.
     unsafe { libc::syscall(libc::SYS_flock, fd, operation) as c_int }
 }
 
-/// Takes a lock. One that another task of this process holds is handed over by [`unlocked`](crate::Waiter::unlocked); one
-/// that another process holds is tried again and again, with pauses up to [`LONGEST_LOOK`].
+/// Wakes the tasks that wait for the lock on this file, which may have become free.
+pub fn unlocked_file(fd: c_int) {
+    changed(|| lock_of(fd));
+}
+
+fn lock_of(fd: c_int) -> Option<Lock> {
+    syscall::identity(fd).map(|(device, inode)| Lock::File(device, inode))
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
     if operation & libc::LOCK_UN != 0 {
         let result = real_flock(fd, operation);
-        if let Some(waiter) = installed() {
-            let error = syscall::errno();
-            waiter.unlocked(fd);
-            syscall::set_errno(error);
-        }
+        unlocked_file(fd);
         return result;
     }
-    let Some(waiter) = waiter().filter(|_| operation & libc::LOCK_NB == 0) else {
+    let waits = operation & libc::LOCK_NB == 0;
+    let Some((waiter, lock)) = waiter().filter(|_| waits).zip(lock_of(fd)) else {
         return real_flock(fd, operation);
     };
-    let mut pause = Duration::from_millis(1);
-    loop {
-        let result = real_flock(fd, operation | libc::LOCK_NB);
-        if result == 0 || syscall::errno() != libc::EWOULDBLOCK {
-            return result;
-        }
-        if !waiter.wait_for_lock(fd, pause) {
-            // Not EINTR: PHP would try again to lock the session.
-            syscall::set_errno(libc::ECANCELED);
-            return -1;
-        }
-        pause = (pause * 2).min(LONGEST_LOOK);
-    }
+    until_free(waiter, lock, libc::EWOULDBLOCK, || {
+        real_flock(fd, operation | libc::LOCK_NB) as isize
+    }) as c_int
 }
 
 fn closing(fd: c_int) {

@@ -12,6 +12,7 @@
 mod files;
 mod getaddrinfo;
 mod inherit;
+mod lock;
 mod locks;
 mod opcache;
 mod owners;
@@ -25,13 +26,16 @@ mod sockets;
 mod stay;
 mod streams;
 mod syscall;
+mod system_v;
 #[cfg(test)]
 mod testing;
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
+pub use files::unlocked_file;
 pub use inherit::{Forking, keep_inherited, when_forked};
+pub use lock::Lock;
 pub use locks::{forget_locks, locks_held};
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
 pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};
@@ -94,10 +98,12 @@ pub trait Waiter: Sync {
     fn refuse_poisoned(&self, fd: i32) -> bool;
     /// Handles a descriptor that is about to be closed or replaced.
     fn closing(&self, fd: i32);
-    /// Wakes the tasks that wait for a lock on this file, which may have become free.
-    fn unlocked(&self, fd: i32);
-    /// Waits until a lock on this file may be free, at most for `at_most`; false when the wait was ended early.
-    fn wait_for_lock(&self, fd: i32, at_most: Duration) -> bool;
+    /// Whether a task of this thread is in [`wait_for_lock`](Waiter::wait_for_lock).
+    fn has_waiting(&self) -> bool;
+    /// Wakes the tasks that wait for this, which may have become free.
+    fn unlocked(&self, what: Lock);
+    /// Waits until this may be free, at most for `at_most`; false when the wait was ended early.
+    fn wait_for_lock(&self, what: Lock, at_most: Duration) -> bool;
 }
 
 /// A pointer to a trait object's two words, so that it can be stored atomically.

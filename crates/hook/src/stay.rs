@@ -7,9 +7,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use libc::{c_int, pollfd};
+use libc::pollfd;
 
-use crate::{WaitMode, Waiter, installed, syscall};
+use crate::{Lock, WaitMode, Waiter, installed, syscall};
 
 /// The waiter that blocks.
 pub(crate) struct Stay;
@@ -47,12 +47,20 @@ impl Span {
     }
 }
 
-/// Whether this process holds a lock on the file: its holder cannot unlock it while this thread blocks.
-fn has_lock(fd: c_int) -> bool {
-    let (Some((_, inode)), Ok(locks)) = (
-        syscall::identity(fd),
-        std::fs::read_to_string("/proc/locks"),
-    ) else {
+/// Whether this process holds the lock: its holder cannot unlock it while this thread blocks.
+fn is_own(what: Lock) -> bool {
+    match what {
+        Lock::File(_, inode) => has_file_lock(inode),
+        // SAFETY: GETPID takes no argument. PHP's semaphore is the first of its set.
+        Lock::Semaphores(set) => unsafe {
+            libc::semctl(set, 0, libc::GETPID).cast_unsigned() == std::process::id()
+        },
+        Lock::Queue(_) => false,
+    }
+}
+
+fn has_file_lock(inode: u64) -> bool {
+    let Ok(locks) = std::fs::read_to_string("/proc/locks") else {
         return false;
     };
     let (process, end) = (std::process::id().to_string(), format!(":{inode}"));
@@ -135,10 +143,14 @@ impl Waiter for Stay {
 
     fn closing(&self, _fd: i32) {}
 
-    fn unlocked(&self, _fd: i32) {}
+    fn has_waiting(&self) -> bool {
+        installed().is_some_and(Waiter::has_waiting)
+    }
 
-    fn wait_for_lock(&self, fd: i32, at_most: Duration) -> bool {
-        if !has_lock(fd) {
+    fn unlocked(&self, _what: Lock) {}
+
+    fn wait_for_lock(&self, what: Lock, at_most: Duration) -> bool {
+        if !is_own(what) {
             let span = Span::of(Some(at_most));
             syscall::sleep(span.time.unwrap_or(at_most));
             return span.is_enough();

@@ -5,7 +5,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::{WaitMode, Waiter, install};
+use crate::{Lock, WaitMode, Waiter, install};
 
 /// Ends every wait before it begins. The work that would be waited for runs when [`Early::finish`] is called.
 pub(crate) struct Early;
@@ -86,8 +86,11 @@ impl Waiter for Early {
         false
     }
     fn closing(&self, _fd: i32) {}
-    fn unlocked(&self, _fd: i32) {}
-    fn wait_for_lock(&self, _fd: i32, _at_most: Duration) -> bool {
+    fn has_waiting(&self) -> bool {
+        false
+    }
+    fn unlocked(&self, _what: Lock) {}
+    fn wait_for_lock(&self, _what: Lock, _at_most: Duration) -> bool {
         false
     }
 }

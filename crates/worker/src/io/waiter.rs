@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use hook::{WaitMode, Waiter};
+use hook::{Lock, WaitMode, Waiter};
 use libc::pollfd;
 use php::TaskRef;
 use tokio::sync::Notify;
@@ -25,8 +25,8 @@ const FOR_EVER: Duration = Duration::from_secs(86_400 * 365);
 thread_local! {
     static SIGNALS: Rc<Notify> = Rc::default();
     static INTERRUPTIBLE: Cell<bool> = const { Cell::new(false) };
-    /// Tasks that wait for a file lock, by the file's device and inode.
-    static LOCKS: RefCell<HashMap<(u64, u64), Vec<Waker>>> = RefCell::default();
+    /// Tasks that wait for a lock.
+    static LOCKS: RefCell<HashMap<Lock, Vec<Waker>>> = RefCell::default();
 }
 
 /// Why a wait cannot begin.
@@ -338,34 +338,29 @@ impl Waiter for TokioWaiter {
 
     fn closing(&self, fd: i32) {
         if php::on_engine_thread() {
-            self.unlocked(fd);
+            hook::unlocked_file(fd);
             descriptors::closing(fd);
             php::descriptor_closed(fd);
         }
     }
 
-    fn unlocked(&self, fd: i32) {
-        if !php::on_engine_thread()
-            || LOCKS.try_with(|locks| locks.borrow().is_empty()) != Ok(false)
-        {
-            return;
-        }
-        let waiting =
-            hook::identity(fd).and_then(|file| LOCKS.with_borrow_mut(|locks| locks.remove(&file)));
+    fn has_waiting(&self) -> bool {
+        php::on_engine_thread() && LOCKS.try_with(|locks| locks.borrow().is_empty()) == Ok(false)
+    }
+
+    fn unlocked(&self, what: Lock) {
+        let waiting = LOCKS.with_borrow_mut(|locks| locks.remove(&what));
         waiting.into_iter().flatten().for_each(Waker::wake);
     }
 
-    fn wait_for_lock(&self, fd: i32, at_most: Duration) -> bool {
-        let Some(file) = hook::identity(fd) else {
-            return true;
-        };
+    fn wait_for_lock(&self, what: Lock, at_most: Duration) -> bool {
         let mut queued = false;
         let unlocked = poll_fn(|context| {
             if std::mem::replace(&mut queued, true) {
                 return Poll::Ready(());
             }
             LOCKS.with_borrow_mut(|locks| {
-                locks.entry(file).or_default().push(context.waker().clone())
+                locks.entry(what).or_default().push(context.waker().clone())
             });
             Poll::Pending
         });

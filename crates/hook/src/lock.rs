@@ -1,0 +1,56 @@
+//! Waits for what the kernel gives no descriptor for: locks on files, semaphores and message queues. The call is tried without
+//! blocking, again and again; a task that this process can wake tries at once.
+
+use std::time::Duration;
+
+use libc::c_int;
+
+use crate::{Waiter, installed, syscall};
+
+/// The longest pause between two attempts at what another process holds.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// What tasks of this process and other processes wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lock {
+    /// The lock on a file, by device and inode.
+    File(u64, u64),
+    /// A set of System V semaphores.
+    Semaphores(c_int),
+    /// A System V message queue: to be read from, or to have room.
+    Queue(c_int),
+}
+
+/// Makes a call that does not block until its `errno` is no longer `busy`; returns what it returns, and -1 with ECANCELED if
+/// the wait was ended early. Not EINTR: PHP would try again.
+pub(crate) fn until_free(
+    waiter: &dyn Waiter,
+    what: Lock,
+    busy: c_int,
+    mut attempt: impl FnMut() -> isize,
+) -> isize {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let result = attempt();
+        if result != -1 || syscall::errno() != busy {
+            return result;
+        }
+        if !waiter.wait_for_lock(what, pause) {
+            syscall::set_errno(libc::ECANCELED);
+            return -1;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Wakes the tasks that wait for what a call has just changed; `errno` stays.
+pub(crate) fn changed(what: impl FnOnce() -> Option<Lock>) {
+    let Some(waiter) = installed().filter(|waiter| waiter.has_waiting()) else {
+        return;
+    };
+    let error = syscall::errno();
+    if let Some(what) = what() {
+        waiter.unlocked(what);
+    }
+    syscall::set_errno(error);
+}

@@ -1,0 +1,111 @@
+//! Hooks of semop, msgsnd and msgrcv. A task that waits in the kernel for a semaphore would stop the task that has it, if both
+//! are of one worker.
+
+use libc::{c_int, c_long, c_short, c_void, sembuf};
+
+use crate::lock::{Lock, changed, until_free};
+use crate::waiter;
+
+/// The result of a call that may have changed `what`, after which the tasks that wait for it try again.
+fn told(result: isize, what: Lock) -> isize {
+    if result != -1 {
+        changed(|| Some(what));
+    }
+    result
+}
+
+/// # Safety
+/// As semop(2).
+unsafe fn real_semop(semaphores: c_int, operations: *const sembuf, count: usize) -> isize {
+    // SAFETY: the caller's own promise.
+    let done = unsafe { libc::syscall(libc::SYS_semop, semaphores, operations, count) as isize };
+    told(done, Lock::Semaphores(semaphores))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn semop(semaphores: c_int, operations: *mut sembuf, count: usize) -> c_int {
+    let Some(waiter) = waiter().filter(|_| !operations.is_null()) else {
+        // SAFETY: the caller's own promise.
+        return unsafe { real_semop(semaphores, operations, count) as c_int };
+    };
+    // SAFETY: not null, and `count` long, says semop(2).
+    let wanted = unsafe { std::slice::from_raw_parts(operations, count) };
+    let no_wait = libc::IPC_NOWAIT as c_short;
+    if wanted.iter().any(|one| one.sem_flg & no_wait != 0) {
+        // SAFETY: the caller's own promise.
+        return unsafe { real_semop(semaphores, operations, count) as c_int };
+    }
+    let mut tried = wanted.to_vec();
+    tried.iter_mut().for_each(|one| one.sem_flg |= no_wait);
+    until_free(waiter, Lock::Semaphores(semaphores), libc::EAGAIN, || {
+        // SAFETY: the vector lives during the call.
+        unsafe { real_semop(semaphores, tried.as_ptr(), count) }
+    }) as c_int
+}
+
+/// # Safety
+/// As msgsnd(2).
+unsafe fn real_msgsnd(queue: c_int, message: *const c_void, size: usize, flags: c_int) -> isize {
+    // SAFETY: the caller's own promise.
+    let done =
+        unsafe { libc::syscall(libc::SYS_msgsnd, queue, message, size, flags as c_long) as isize };
+    told(done, Lock::Queue(queue))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn msgsnd(
+    queue: c_int,
+    message: *const c_void,
+    size: usize,
+    flags: c_int,
+) -> c_int {
+    let Some(waiter) = waiter().filter(|_| flags & libc::IPC_NOWAIT == 0) else {
+        // SAFETY: the caller's own promise.
+        return unsafe { real_msgsnd(queue, message, size, flags) as c_int };
+    };
+    until_free(waiter, Lock::Queue(queue), libc::EAGAIN, || {
+        // SAFETY: the caller's own promise.
+        unsafe { real_msgsnd(queue, message, size, flags | libc::IPC_NOWAIT) }
+    }) as c_int
+}
+
+/// # Safety
+/// As msgrcv(2).
+unsafe fn real_msgrcv(
+    queue: c_int,
+    message: *mut c_void,
+    size: usize,
+    kind: c_long,
+    flags: c_int,
+) -> isize {
+    // SAFETY: the caller's own promise.
+    let length = unsafe {
+        libc::syscall(
+            libc::SYS_msgrcv,
+            queue,
+            message,
+            size,
+            kind,
+            flags as c_long,
+        ) as isize
+    };
+    told(length, Lock::Queue(queue))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn msgrcv(
+    queue: c_int,
+    message: *mut c_void,
+    size: usize,
+    kind: c_long,
+    flags: c_int,
+) -> isize {
+    let Some(waiter) = waiter().filter(|_| flags & libc::IPC_NOWAIT == 0) else {
+        // SAFETY: the caller's own promise.
+        return unsafe { real_msgrcv(queue, message, size, kind, flags) };
+    };
+    until_free(waiter, Lock::Queue(queue), libc::ENOMSG, || {
+        // SAFETY: the caller's own promise.
+        unsafe { real_msgrcv(queue, message, size, kind, flags | libc::IPC_NOWAIT) }
+    })
+}

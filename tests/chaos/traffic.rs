@@ -16,9 +16,6 @@ use crate::random::Random;
 const CLIENTS: u64 = 16;
 /// Percentage of requests whose client does not wait for the response.
 const LEAVE: u64 = 40;
-/// Longer than any wait that `request.timeout` ends, however busy the machine is.
-const TIMEOUT: Duration = Duration::from_secs(20);
-
 /// A server that answers each line `MICROSECONDS TEXT`, and each HTTP request for `/MICROSECONDS/TEXT`, with TEXT after that
 /// time.
 #[derive(Debug)]
@@ -124,6 +121,8 @@ pub(crate) struct Traffic {
     pub(crate) requests: Range<u64>,
     pub(crate) handlers: u64,
     pub(crate) handler: Option<u64>,
+    /// How long a client waits: longer than any wait that `request.timeout` ends, however busy the machine is.
+    pub(crate) timeout: Duration,
 }
 
 /// A request: its token, its target and its bytes.
@@ -195,7 +194,7 @@ impl Traffic {
             return false;
         };
         let mut client = Client::of(stream);
-        client.set_timeout(TIMEOUT);
+        client.set_timeout(self.timeout);
         for turn in 0..1 + random.below(4) {
             let count = if random.is(20) { 2 } else { 1 };
             let asked: Vec<Asked> = (0..count)

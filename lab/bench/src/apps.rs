@@ -1,7 +1,7 @@
 //! The app of a scenario, written in the form that a runtime takes.
 
-use crate::place::Place;
 use crate::problem::{Problem, Result};
+use crate::run_directory::RunDirectory;
 use crate::runtimes::Form;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -52,21 +52,26 @@ fn template(form: Form) -> &'static str {
 }
 
 /// Writes the app into a directory named `name` and returns the directory.
-pub(crate) fn write(content: &Content, form: Form, name: &str, place: &Place) -> Result<PathBuf> {
-    let directory = place.fresh(name)?;
+pub(crate) fn write(
+    content: &Content,
+    form: Form,
+    name: &str,
+    run_dir: &RunDirectory,
+) -> Result<PathBuf> {
+    let directory = run_dir.fresh(name)?;
     if content.classes > 0 {
-        write_classes(&directory, content.classes, place)?;
+        write_classes(&directory, content.classes, run_dir)?;
     }
     if content.files {
-        place.fresh(&format!("{name}/files"))?;
+        run_dir.fresh(&format!("{name}/files"))?;
     }
-    place.write(
+    run_dir.write(
         &directory.join("bench-settings.php"),
         include_str!("../../../bench/runtimes/settings.php"),
     )?;
     if form == Form::Classic {
         let ask = "<?php\n\nrequire __DIR__ . '/bench-settings.php';\necho json_encode(bench_settings());\n";
-        place.write(&directory.join("settings.php"), ask)?;
+        run_dir.write(&directory.join("settings.php"), ask)?;
     }
     for (name, bytes) in &content.more {
         let path = directory.join(if form == Form::Hearth && name.starts_with("static/") {
@@ -80,8 +85,8 @@ pub(crate) fn write(content: &Content, form: Form, name: &str, place: &Place) ->
             .and_then(|()| std::fs::write(&path, bytes))
             .map_err(Problem::failed)?;
     }
-    place.write(&directory.join("scenario"), &content.scenario)?;
-    place.write(
+    run_dir.write(&directory.join("scenario"), &content.scenario)?;
+    run_dir.write(
         &directory.join("app.php"),
         &script(content, form, &directory),
     )?;
@@ -193,7 +198,7 @@ fn constants(content: &Content, directory: &Path) -> String {
 
 /// Writes the classes `Bench\C001` and so on, each with ten methods in a file of its own; an autoloader with a class map,
 /// as Composer generates; and functions.
-fn write_classes(directory: &Path, count: u32, place: &Place) -> Result<()> {
+fn write_classes(directory: &Path, count: u32, run_dir: &RunDirectory) -> Result<()> {
     let folder = directory.join("classes");
     std::fs::create_dir_all(&folder).map_err(Problem::failed)?;
     let mut map = String::new();
@@ -208,7 +213,7 @@ fn write_classes(directory: &Path, count: u32, place: &Place) -> Result<()> {
             );
         }
         code += "}\n";
-        place.write(&folder.join(format!("C{number:03}.php")), &code)?;
+        run_dir.write(&folder.join(format!("C{number:03}.php")), &code)?;
         let _ = writeln!(
             map,
             "    'Bench\\\\C{number:03}' => __DIR__ . '/C{number:03}.php',"
@@ -217,12 +222,12 @@ fn write_classes(directory: &Path, count: u32, place: &Place) -> Result<()> {
     let loader = format!(
         "<?php\n\nspl_autoload_register(static function (string $class): void {{\n    static $map = [\n{map}    ];\n    if (isset($map[$class])) {{\n        require $map[$class];\n    }}\n}});\n"
     );
-    place.write(&folder.join("autoload.php"), &loader)?;
+    run_dir.write(&folder.join("autoload.php"), &loader)?;
     let functions = format!(
         "<?php\n\nfunction load_random_classes(int $number): void\n{{\n    for ($i = 0; $i < $number; $i++) {{\n        \
          class_exists(sprintf('Bench\\\\C%03d', mt_rand(1, {count})));\n    }}\n}}\n"
     );
-    place.write(&folder.join("functions.php"), &functions)
+    run_dir.write(&folder.join("functions.php"), &functions)
 }
 
 #[cfg(test)]

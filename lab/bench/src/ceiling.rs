@@ -2,9 +2,9 @@
 //! says more about the generator than about a server.
 
 use crate::load::{Generator, Load};
-use crate::place::Place;
 use crate::problem::Result;
 use crate::process::Process;
+use crate::run_directory::RunDirectory;
 use crate::runtimes::Tools;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -16,21 +16,21 @@ const LISTENING: &str = "listening on ";
 /// Loads the server of `hearth load --bare-server`, on the servers' processors, for `seconds`.
 pub(crate) fn measure(
     tools: &Tools,
-    place: &Place,
+    run_dir: &RunDirectory,
     seconds: f64,
     stop: &AtomicBool,
 ) -> Result<f64> {
-    let mut command = place.own_command(&tools.hearth);
+    let mut command = run_dir.own_command(&tools.hearth);
     command.args(["load", "--bare-server", "127.0.0.1:0"]);
-    let log = place.path().join("bare-server.log");
-    let mut server = Process::start("bare server", command, &log, &place.guard)?;
+    let log = run_dir.path().join("bare-server.log");
+    let mut server = Process::start("bare server", command, &log, &run_dir.guard)?;
     let address = server.until(START_TIMEOUT, |server| address(&server.log()))?;
     let generator = Generator {
         program: tools.hearth.clone(),
-        processors: place.processors.clone(),
+        processors: run_dir.processors.clone(),
     };
     let load = Load::closed(format!("http://{address}/"), CONNECTIONS, seconds);
-    let result = place.path().join("ceiling.json");
+    let result = run_dir.path().join("ceiling.json");
     let run = generator.run(&load, &[], &result, stop)?;
     Ok(run.rates.goodput)
 }

@@ -142,7 +142,7 @@ pub(crate) fn main_from(words: Vec<OsString>) -> ExitCode {
         guard::run(std::io::stdin().lock());
         return ExitCode::SUCCESS;
     }
-    if let Some(code) = crate::verbs::run(&words) {
+    if let Some(code) = crate::saved_runs::run(&words) {
         return code;
     }
     let (parameters, plain) = pool_parameters(&words);

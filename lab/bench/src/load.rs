@@ -1,8 +1,8 @@
 //! One load: `hearth load` as a process of its own, so that this process is not in its figures, and so that the same
 //! command takes the same figure again.
 
-use crate::place::Processors;
 use crate::problem::{Problem, Result};
+use crate::run_directory::Processors;
 use crate::scenarios::Requests;
 use rustix::process::Signal;
 use std::os::unix::process::CommandExt;

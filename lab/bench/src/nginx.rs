@@ -1,8 +1,8 @@
 //! A private nginx: the program, the common part of its configurations, and its start.
 
-use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::process::Process;
+use crate::run_directory::RunDirectory;
 use crate::runtimes::Tools;
 use std::path::Path;
 
@@ -13,8 +13,8 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    pub(crate) fn of(own: &Path, place: &Place) -> Self {
-        let (own, processes) = (own.display(), place.processors.servers.len());
+    pub(crate) fn of(own: &Path, run_dir: &RunDirectory) -> Self {
+        let (own, processes) = (own.display(), run_dir.processors.servers.len());
         let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|kind| format!("{kind}_temp_path {own}/{kind};\n"));
         Self {
@@ -32,15 +32,15 @@ pub(crate) fn start(
     configuration: &str,
     own: &Path,
     tools: &Tools,
-    place: &Place,
+    run_dir: &RunDirectory,
 ) -> Result<Process> {
     let program = tools
         .program("nginx", &["nginx"])
         .ok_or_else(|| Problem::failed("no nginx (apt install nginx-light)"))?;
     let file = own.join("nginx.conf");
-    place.write(&file, configuration)?;
-    let mut command = place.command(&program);
+    run_dir.write(&file, configuration)?;
+    let mut command = run_dir.command(&program);
     command.arg("-c").arg(file).arg("-p").arg(own);
     command.arg("-e").arg(own.join("nginx.log"));
-    Process::start("nginx", command, &own.join("nginx.out"), &place.guard)
+    Process::start("nginx", command, &own.join("nginx.out"), &run_dir.guard)
 }

@@ -1,9 +1,9 @@
 //! nginx between the load and a server, as many sites have it.
 
-use crate::counted::{Counter, NGINX_STATUS};
 use crate::nginx::{self, Common};
-use crate::place::{Place, free_port};
 use crate::problem::Result;
+use crate::request_count::{Counter, NGINX_STATUS};
+use crate::run_directory::{RunDirectory, free_port};
 use crate::runtimes::{Server, Tools, setting};
 use crate::scenarios::Proxy;
 use report::Role;
@@ -15,12 +15,12 @@ pub(crate) fn put_before(
     proxy: Proxy,
     entry: &str,
     tools: &Tools,
-    place: &Place,
+    run_dir: &RunDirectory,
 ) -> Result<()> {
-    let own = place.fresh("proxy")?;
+    let own = run_dir.fresh("proxy")?;
     let port = free_port()?;
-    let text = configuration(server, proxy, port, &own, place);
-    let front = nginx::start(&text, &own, tools, place)?;
+    let text = configuration(server, proxy, port, &own, run_dir);
+    let front = nginx::start(&text, &own, tools, run_dir)?;
     server.processes.push((Role::Proxy, front));
     server.base = format!("http://127.0.0.1:{port}");
     server.counter = Some(Counter::Nginx(server.base.clone()));
@@ -35,7 +35,13 @@ pub(crate) fn put_before(
     server.await_answer(entry)
 }
 
-fn configuration(server: &Server, proxy: Proxy, port: u16, own: &Path, place: &Place) -> String {
+fn configuration(
+    server: &Server,
+    proxy: Proxy,
+    port: u16,
+    own: &Path,
+    run_dir: &RunDirectory,
+) -> String {
     let upstream = server.base.trim_start_matches("http://");
     let log = if proxy.access_log {
         format!("access_log {}/access.log;", own.display())
@@ -50,7 +56,7 @@ fn configuration(server: &Server, proxy: Proxy, port: u16, own: &Path, place: &P
     } else {
         ("", "")
     };
-    let Common { main, http } = Common::of(own, place);
+    let Common { main, http } = Common::of(own, run_dir);
     format!(
         "{main}http {{\n{log} {http}\
          upstream app {{ server {upstream}; {kept} }}\n\

@@ -7,12 +7,12 @@ use crate::database::Databases;
 use crate::doctor;
 use crate::guard::Guard;
 use crate::host;
-use crate::lists;
 use crate::live::Live;
 use crate::matrix::Matrix;
 use crate::output;
-use crate::place::{Place, Processors, allowed_processors};
+use crate::preload_lists;
 use crate::problem::{Problem, Result};
+use crate::run_directory::{Processors, RunDirectory, allowed_processors};
 use crate::runtimes::{self, Runtime, Tools};
 use crate::scenarios::app::Site;
 use crate::scenarios::{self, AGAIN, Arm, Around, Scenario};
@@ -73,24 +73,24 @@ pub(crate) fn measure(
     crate::procfs::adopt_orphans();
     let guard = Guard::start(&tools.hearth)
         .map_err(|e| Problem::failed(format!("cannot start {}: {e}", tools.hearth.display())))?;
-    let place = Place::new(guard, processors)?;
+    let run_dir = RunDirectory::new(guard, processors)?;
     if let Some(site) = site.as_mut().filter(|_| args.budget != Some(0.0)) {
-        site.lists = lists::make(site, &around, tools, &place, &stop)
+        site.lists = preload_lists::make(site, &around, tools, &run_dir, &stop)
             .map_err(|problem| format!("no preload list: {problem}"));
     }
     let jobs = jobs(args, &around, tools, site.as_ref(), &parameters)?;
     let mut schedule = schedule(args, &jobs, tools, began);
-    let mut run = begin(&schedule, args, &place, tools, words);
+    let mut run = begin(&schedule, args, &run_dir, tools, words);
     if args.budget != Some(0.0) {
         let seconds = watched(&schedule).as_secs_f64();
-        note_ceiling(&mut run, ceiling::measure(tools, &place, seconds, &stop));
+        note_ceiling(&mut run, ceiling::measure(tools, &run_dir, seconds, &stop));
     }
-    let databases = Databases::new(tools, &place);
+    let databases = Databases::new(tools, &run_dir);
     say(&planned(&schedule));
     let mut live = Live::new(args.quiet);
     let matrix = Matrix {
         tools,
-        place: &place,
+        run_dir: &run_dir,
         databases: &databases,
         warmup: warmup(args),
         is_thorough: args.full,
@@ -238,7 +238,7 @@ fn note_ceiling(run: &mut Run, ceiling: Result<f64>) {
 fn begin(
     schedule: &Schedule,
     args: &Args,
-    place: &Place,
+    run_dir: &RunDirectory,
     tools: &Tools,
     words: Vec<String>,
 ) -> Run {
@@ -257,7 +257,7 @@ fn begin(
             seconds: pace.seconds,
             warmup_s: warmup(args),
             seed: args.seed,
-            pinned: host::pinned(place),
+            pinned: host::pinned(run_dir),
         },
         host: host::host(tools),
         noise: host::noise(watched(schedule)),

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
-mod beside;
+mod baseline;
 pub mod caveats;
 pub mod cell;
 pub mod claims;

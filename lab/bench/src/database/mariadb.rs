@@ -1,9 +1,9 @@
 //! A private MariaDB with the tables of all scenarios.
 
 use super::{Counter, Database, Kind, PASSWORD, USER, tables};
-use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
+use crate::run_directory::RunDirectory;
 use crate::runtimes::{Found, Tools, setting, version_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -60,35 +60,35 @@ fn words(directories: &[String], socket: &Path, tables: &Path) -> Vec<String> {
 }
 
 /// Creates a data directory and starts a server on it that listens on a Unix socket only.
-pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
+pub(super) fn start(tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
     let Found::Here { path, .. } = find(tools) else {
         return Err(Problem::failed(
             "MariaDB is not installed (hearth bench doctor)",
         ));
     };
-    let own = place.fresh("mariadb")?;
+    let own = run_dir.fresh("mariadb")?;
     let directories = [
         format!("--datadir={}/data", own.display()),
         format!("--tmpdir={}", own.display()),
     ];
-    install(tools, place, &directories)?;
+    install(tools, run_dir, &directories)?;
     let (socket, sql) = (own.join("socket"), own.join("init.sql"));
-    place.write(&sql, &sql_of_tables())?;
-    let mut command = place.command(&path);
+    run_dir.write(&sql, &sql_of_tables())?;
+    let mut command = run_dir.command(&path);
     command.args(words(&directories, &socket, &sql));
-    let mut process = Process::start("MariaDB", command, &own.join("log"), &place.guard)?;
+    let mut process = Process::start("MariaDB", command, &own.join("log"), &run_dir.guard)?;
     process.until(START, |process| {
         process
             .log()
             .contains("ready for connections")
             .then_some(())
     })?;
-    let place = socket.display();
+    let path = socket.display();
     Ok(Database {
         kind: Kind::MariaDb,
         process: Some(process),
-        dsn: format!("mysql:unix_socket={place};dbname=bench;charset=utf8mb4"),
-        go_dsn: Some(format!("{USER}:{PASSWORD}@unix({place})/bench")),
+        dsn: format!("mysql:unix_socket={path};dbname=bench;charset=utf8mb4"),
+        go_dsn: Some(format!("{USER}:{PASSWORD}@unix({path})/bench")),
         settings: vec![
             setting("max_connections", CONNECTIONS),
             setting("innodb_flush_log_at_trx_commit", 0),
@@ -108,8 +108,8 @@ fn tool(tools: &Tools, name: &str) -> Result<PathBuf> {
         .ok_or_else(|| Problem::failed(format!("no {name}")))
 }
 
-fn install(tools: &Tools, place: &Place, directories: &[String]) -> Result<()> {
-    let mut install = place.command(&tool(tools, "mariadb-install-db")?);
+fn install(tools: &Tools, run_dir: &RunDirectory, directories: &[String]) -> Result<()> {
+    let mut install = run_dir.command(&tool(tools, "mariadb-install-db")?);
     install
         .args([
             "--no-defaults",

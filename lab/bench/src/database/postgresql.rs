@@ -1,9 +1,9 @@
 //! A private PostgreSQL with the table of HttpArena's profiles.
 
 use super::{Database, Kind, USER};
-use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
+use crate::run_directory::RunDirectory;
 use crate::runtimes::{Found, Tools, setting, version_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,8 +43,8 @@ fn newest() -> Option<PathBuf> {
 }
 
 /// Creates an empty database cluster.
-fn install(program: &Path, data: &Path, place: &Place) -> Result<()> {
-    let mut install = place.command(&program.with_file_name("initdb"));
+fn install(program: &Path, data: &Path, run_dir: &RunDirectory) -> Result<()> {
+    let mut install = run_dir.command(&program.with_file_name("initdb"));
     install.args([
         "--auth=trust",
         "--no-sync",
@@ -57,15 +57,15 @@ fn install(program: &Path, data: &Path, place: &Place) -> Result<()> {
 }
 
 /// Creates a data directory and starts a server on it that listens on a Unix socket only.
-pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
+pub(super) fn start(tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
     let path = match find(tools) {
         Found::Here { path, .. } => path,
         Found::Missing { why, .. } => return Err(Problem::Failed(why)),
     };
-    let own = place.fresh("postgresql")?;
+    let own = run_dir.fresh("postgresql")?;
     let data = own.join("data");
-    install(&path, &data, place)?;
-    let mut command = place.command(&path);
+    install(&path, &data, run_dir)?;
+    let mut command = run_dir.command(&path);
     command.arg("-D").arg(&data);
     for value in [
         "listen_addresses=".to_owned(),
@@ -78,7 +78,7 @@ pub(super) fn start(tools: &Tools, place: &Place) -> Result<Database> {
     ] {
         command.args(["-c", &value]);
     }
-    let mut process = Process::start("PostgreSQL", command, &own.join("log"), &place.guard)?
+    let mut process = Process::start("PostgreSQL", command, &own.join("log"), &run_dir.guard)?
         .ended_by(rustix::process::Signal::INT);
     process.until(START, |process| {
         process

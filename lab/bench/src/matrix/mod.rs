@@ -1,20 +1,20 @@
 //! The measurements of a run: scenarios one after the other, in each the servers in turn, round after round.
 
-mod going;
+mod arm_run;
 mod start;
 
 use crate::check::{self, Reference};
 use crate::database::{Database, Databases, Kind};
 use crate::live::Live;
 use crate::load::Generator;
-use crate::place::Place;
 use crate::problem::Result;
 use crate::quiet;
+use crate::run_directory::RunDirectory;
 use crate::runtimes::Tools;
 use crate::scenarios::{Arm, Scenario};
 use crate::schedule::{Deadline, Pace, Schedule};
 use crate::trial::{Trials, Turn};
-use going::{Going, once_each};
+use arm_run::{ArmRun, once_each};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
@@ -26,7 +26,7 @@ use std::time::Instant;
 /// The settings and resources of a run's measurements.
 pub(crate) struct Matrix<'a> {
     pub(crate) tools: &'a Tools,
-    pub(crate) place: &'a Place,
+    pub(crate) run_dir: &'a RunDirectory,
     pub(crate) databases: &'a Databases<'a>,
     /// Seconds of load before each server is measured.
     pub(crate) warmup: f64,
@@ -50,11 +50,11 @@ const GIVEN_UP_AFTER: usize = 2;
 const MOST_ROUNDS: u32 = 20;
 
 /// A scenario during its measurements.
-struct Course<'a> {
+struct ScenarioRun<'a> {
     scenario: &'static Scenario,
     /// The scenario's place in the schedule.
     at: usize,
-    going: Vec<Going>,
+    arms: Vec<ArmRun>,
     database: Option<&'a Database>,
     reference: Reference,
     pace: Pace,
@@ -62,10 +62,10 @@ struct Course<'a> {
     random: SmallRng,
 }
 
-impl Course<'_> {
+impl ScenarioRun<'_> {
     /// Returns the servers that can be measured and that `take_part`.
-    fn those_that(&self, take_part: impl Fn(&Going) -> bool) -> Vec<usize> {
-        let all = self.going.iter().enumerate();
+    fn those_that(&self, take_part: impl Fn(&ArmRun) -> bool) -> Vec<usize> {
+        let all = self.arms.iter().enumerate();
         let taking = all.filter(|(_, one)| one.program.is_ok() && take_part(one));
         taking.map(|(index, _)| index).collect()
     }
@@ -87,9 +87,9 @@ impl Matrix<'_> {
         Trials {
             generator: Generator {
                 program: self.tools.hearth.clone(),
-                processors: self.place.processors.clone(),
+                processors: self.run_dir.processors.clone(),
             },
-            directory: self.place.path().to_owned(),
+            directory: self.run_dir.path().to_owned(),
             seconds,
             warmup: self.warmup,
             until_steady: self.is_thorough,
@@ -124,10 +124,10 @@ impl Matrix<'_> {
         let database = kind.filter(|_| has_time);
         let database = database.map(|kind| self.databases.get(kind));
         let arms = arms.into_iter().map(|arm| self.prepare(arm, kind));
-        let mut course = Course {
+        let mut run = ScenarioRun {
             scenario,
             at,
-            going: once_each(arms.collect()),
+            arms: once_each(arms.collect()),
             database: database
                 .as_ref()
                 .and_then(|found| found.as_ref().ok().copied()),
@@ -137,117 +137,113 @@ impl Matrix<'_> {
             random: SmallRng::seed_from_u64(self.seed),
         };
         if let Some(Err(why)) = &database {
-            course.going.iter_mut().for_each(|one| one.refuse(why));
+            run.arms.iter_mut().for_each(|one| one.refuse(why));
         }
         for block in 0..pace.most() {
-            let takes_part = |one: &Going| block < pace.rounds(&one.arm);
-            let order: Vec<usize> = course.those_that(takes_part);
-            self.round(&mut course, block, order, schedule, live);
+            let takes_part = |one: &ArmRun| block < pace.rounds(&one.arm);
+            let order: Vec<usize> = run.those_that(takes_part);
+            self.round(&mut run, block, order, schedule, live);
         }
         if self.is_thorough {
             for block in pace.most()..MOST_ROUNDS {
-                let order = going::wide(&course.going);
-                self.round(&mut course, block, order, schedule, live);
+                let order = arm_run::wide(&run.arms);
+                self.round(&mut run, block, order, schedule, live);
             }
         }
-        self.finish(course, kind)
+        self.finish(run, kind)
     }
 
     /// Measures each of these servers once, in a random order.
     fn round(
         &self,
-        course: &mut Course<'_>,
+        run: &mut ScenarioRun<'_>,
         block: u32,
         mut order: Vec<usize>,
         schedule: &mut Schedule,
         live: &mut Live,
     ) {
-        order.shuffle(&mut course.random);
+        order.shuffle(&mut run.random);
         for (turn, index) in (0..).zip(order.iter().copied()) {
             let began = Instant::now();
-            if self.is_over(block, course.deadline) {
+            if self.is_over(block, run.deadline) {
                 break;
             }
-            let to_come = order.len() - turn as usize + course.further(block + 1);
-            self.show(course, index, block, to_come, schedule, live);
+            let to_come = order.len() - turn as usize + run.further(block + 1);
+            self.show(run, index, block, to_come, schedule, live);
             let turn = Turn { block, order: turn };
-            match self.turn(course, index, turn) {
+            match self.turn(run, index, turn) {
                 Ok(seconds) => schedule.learn(began.elapsed(), seconds),
-                Err(problem) => course.going[index].end(&problem),
+                Err(problem) => run.arms[index].end(&problem),
             }
         }
     }
 
     fn show(
         &self,
-        course: &Course<'_>,
+        run: &ScenarioRun<'_>,
         index: usize,
         block: u32,
         to_come: usize,
         schedule: &Schedule,
         live: &mut Live,
     ) {
-        let (now, one) = (Instant::now(), &course.going[index]);
-        let (name, of) = (one.arm.runtime.name(), course.pace.rounds(&one.arm));
+        let (now, one) = (Instant::now(), &run.arms[index]);
+        let (name, of) = (one.arm.runtime.name(), run.pace.rounds(&one.arm));
         let doing = match block < of {
-            true => format!(
-                "{} {name}, round {} of {of}",
-                course.scenario.name,
-                block + 1
-            ),
-            false => format!("{} {name}, one more round", course.scenario.name),
+            true => format!("{} {name}, round {} of {of}", run.scenario.name, block + 1),
+            false => format!("{} {name}, one more round", run.scenario.name),
         };
         let own = u32::try_from(to_come).unwrap_or(u32::MAX);
         live.step(
             &doing,
-            own + schedule.turns(course.at + 1, now),
-            schedule.left(course.at, own, course.pace, now),
+            own + schedule.turns(run.at + 1, now),
+            schedule.left(run.at, own, run.pace, now),
         );
     }
 
-    fn prepare(&self, arm: Arm, database: Option<Kind>) -> Going {
-        let mut going = Going::of(arm, self.tools, database);
+    fn prepare(&self, arm: Arm, database: Option<Kind>) -> ArmRun {
+        let mut arms = ArmRun::of(arm, self.tools, database);
         let starts = self.failed_starts.borrow();
-        if let Some(failed) = starts.get(going.arm.runtime.id())
+        if let Some(failed) = starts.get(arms.arm.runtime.id())
             && failed.len() >= GIVEN_UP_AFTER
         {
-            going.refuse(&format!(
+            arms.refuse(&format!(
                 "not tried: it did not start in {}",
                 failed.join(" and ")
             ));
         }
-        going
+        arms
     }
 
     /// Starts a fresh server, checks it, warms it up and measures it under each of the arm's loads; returns the measured
     /// seconds.
-    fn turn(&self, course: &mut Course<'_>, index: usize, turn: Turn) -> Result<f64> {
+    fn turn(&self, run: &mut ScenarioRun<'_>, index: usize, turn: Turn) -> Result<f64> {
         quiet::until_ports_are_free(self.stop);
         if self.is_thorough {
             quiet::until_quiet(self.stop);
         }
-        let (database, admitted) = (course.database, course.going[index].arm.admitted);
+        let (database, admitted) = (run.database, run.arms[index].arm.admitted);
         let limited = database.filter(|_| admitted.is_some());
         if let Some(database) = limited {
             database.admit(admitted)?;
         }
-        let measured = self.measured(course, index, turn);
+        let measured = self.measured(run, index, turn);
         if let Some(database) = limited {
             database.admit(None)?;
         }
         measured
     }
 
-    fn measured(&self, course: &mut Course<'_>, index: usize, turn: Turn) -> Result<f64> {
-        let (scenario, one) = (course.scenario, &mut course.going[index]);
+    fn measured(&self, run: &mut ScenarioRun<'_>, index: usize, turn: Turn) -> Result<f64> {
+        let (scenario, one) = (run.scenario, &mut run.arms[index]);
         let Ok(program) = one.program.clone() else {
             return Ok(0.0);
         };
-        let started = self.start(&program, one, course.database);
+        let started = self.start(&program, one, run.database);
         self.note_start(one.arm.runtime.id(), scenario.name, started.is_ok());
         let mut server = started?;
         let entry = format!("{}{}", server.base, entry(scenario, &one.arm));
-        let trials = self.trials(course.pace.seconds.max(scenario.least_seconds));
+        let trials = self.trials(run.pace.seconds.max(scenario.least_seconds));
         let check = check::Check {
             scenario,
             arm: &one.arm,
@@ -255,10 +251,10 @@ impl Matrix<'_> {
             entry: &entry,
             paths: &self.paths,
         };
-        let fields = check.run(&trials, &mut course.reference)?;
+        let fields = check.run(&trials, &mut run.reference)?;
         one.note_fields(fields);
         let url = format!("{entry}{}", scenario.query);
-        let length = course.reference.length;
+        let length = run.reference.length;
         let length = (!scenario.varies && !one.arm.compress).then_some(length);
         let (mut is_warm, mut measured, mut highest) = (false, 0.0, None);
         for (shape, cell) in one.arm.loads.iter().zip(&mut one.cells) {
@@ -274,7 +270,7 @@ impl Matrix<'_> {
                 trials.warm(&load)?;
                 is_warm = true;
             }
-            let repeat = going::keep(cell, &trials, &load, &mut server, course.database, turn)?;
+            let repeat = arm_run::keep(cell, &trials, &load, &mut server, run.database, turn)?;
             measured += repeat.load.elapsed_s;
             highest = highest.or(Some(repeat.load.rates.goodput));
         }
@@ -293,26 +289,26 @@ impl Matrix<'_> {
         }
     }
 
-    fn finish(&self, course: Course<'_>, database: Option<Kind>) -> report::Scenario {
-        let Course {
+    fn finish(&self, run: ScenarioRun<'_>, database: Option<Kind>) -> report::Scenario {
+        let ScenarioRun {
             scenario,
-            going,
+            arms,
             reference,
             pace,
             ..
-        } = course;
+        } = run;
         let why = if self.stop.load(Ordering::Relaxed) {
             "interrupted"
         } else {
             "the time limit was reached"
         };
-        let processors = self.place.processors.servers.len();
-        let mut shapes = going.iter().flat_map(|one| &one.arm.loads);
+        let processors = self.run_dir.processors.servers.len();
+        let mut shapes = arms.iter().flat_map(|one| &one.arm.loads);
         let loops = match shapes.any(|shape| shape.share_of_highest.is_some()) {
             true => "closed for the highest rate, then open at shares of it",
             false => "closed loop: each connection asks again when it has its answer",
         };
-        let cells = going.into_iter().flat_map(|one| {
+        let cells = arms.into_iter().flat_map(|one| {
             let rounds = pace.rounds(&one.arm);
             one.finish(rounds as usize, why, processors)
         });

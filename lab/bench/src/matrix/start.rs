@@ -1,12 +1,12 @@
 //! The start of a scenario's server: its app, its environment, the proxy before it, and its configuration for the report.
 
 use super::Matrix;
-use super::going::Going;
+use super::arm_run::ArmRun;
 use crate::apps;
 use crate::database::{Database, PASSWORD, USER};
-use crate::place::certificate;
 use crate::problem::{Problem, Result};
 use crate::proxy;
+use crate::run_directory::certificate;
 use crate::runtimes::{Launch, Server, Tools, setting};
 use crate::scenarios::Arm;
 use report::File;
@@ -20,17 +20,17 @@ impl Matrix<'_> {
     pub(super) fn start(
         &self,
         program: &Path,
-        one: &mut Going,
+        one: &mut ArmRun,
         database: Option<&Database>,
     ) -> Result<Server> {
         let arm = &one.arm;
         let launch = self.launch(arm, database)?;
         let mut server = arm
             .runtime
-            .start(program, self.tools, &launch, self.place)?;
+            .start(program, self.tools, &launch, self.run_dir)?;
         if let Some(proxy) = arm.proxy {
             let entry = arm.runtime.entry();
-            proxy::put_before(&mut server, proxy, entry, self.tools, self.place)?;
+            proxy::put_before(&mut server, proxy, entry, self.tools, self.run_dir)?;
         }
         if one.cells.iter().all(|cell| cell.config.is_empty()) {
             let mut config = server.settings.clone();
@@ -53,10 +53,10 @@ impl Matrix<'_> {
     fn files_of(&self, name: &str, is_behind_proxy: bool) -> Vec<File> {
         let mut folders = vec![name.to_owned(), format!("{name}-ini")];
         folders.extend(is_behind_proxy.then(|| "proxy".to_owned()));
-        let own = self.place.path().display().to_string();
+        let own = self.run_dir.path().display().to_string();
         let mut files = Vec::new();
         for folder in folders {
-            let entries = std::fs::read_dir(self.place.path().join(&folder));
+            let entries = std::fs::read_dir(self.run_dir.path().join(&folder));
             for path in entries
                 .into_iter()
                 .flatten()
@@ -91,7 +91,7 @@ impl Matrix<'_> {
         let name = format!("{}-{column}", arm.runtime.id());
         let app = self.app(arm, &name, database)?;
         let environment = self.environment(arm, &app, database)?;
-        let tls = arm.tls.then(|| certificate(self.place)).transpose()?;
+        let tls = arm.tls.then(|| certificate(self.run_dir)).transpose()?;
         Ok(Launch {
             app,
             script: arm.script.clone(),
@@ -117,7 +117,7 @@ impl Matrix<'_> {
             database.tell(&mut content);
         }
         let folder = format!("app-{name}");
-        apps::write(&content, arm.runtime.form(), &folder, self.place)
+        apps::write(&content, arm.runtime.form(), &folder, self.run_dir)
     }
 
     fn environment(

@@ -3,9 +3,9 @@
 use super::{
     About, Form, Found, Launch, Manner, Runtime, Server, Tools, Tuning, setting, version_of,
 };
-use crate::place::{Place, free_port};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
+use crate::run_directory::{RunDirectory, free_port};
 use report::{Role, Setting};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -47,18 +47,24 @@ impl Runtime for Apache {
         }
     }
 
-    fn start(&self, program: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
-        let own = place.fresh(&launch.name)?;
+    fn start(
+        &self,
+        program: &Path,
+        _: &Tools,
+        launch: &Launch,
+        run_dir: &RunDirectory,
+    ) -> Result<Server> {
+        let own = run_dir.fresh(&launch.name)?;
         let port = free_port()?;
         let (folder, php) = modules().map_err(Problem::Failed)?;
         let slots = Slots::of(launch);
         let text = configuration(&own, launch, port, &folder, &php, &slots);
-        place.write(&own.join("apache.conf"), &text)?;
-        let mut command = launch.command(program, place)?;
+        run_dir.write(&own.join("apache.conf"), &text)?;
+        let mut command = launch.command(program, run_dir)?;
         command
             .args(["-D", "FOREGROUND", "-f"])
             .arg(own.join("apache.conf"));
-        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?
+        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?
             .ended_by(Signal::KILL);
         let mut server = Server {
             base: format!("{}://127.0.0.1:{port}", scheme(launch)),
@@ -167,7 +173,7 @@ fn configuration(
     php: &Path,
     slots: &Slots,
 ) -> String {
-    let (place, root, folder) = (own.display(), launch.app.display(), modules.display());
+    let (own, root, folder) = (own.display(), launch.app.display(), modules.display());
     let Slots {
         start,
         spare: (least, most_spare),
@@ -176,8 +182,8 @@ fn configuration(
         keep_alive_timeout,
     } = slots;
     let mut text = format!(
-        "ServerRoot {place}\nServerName localhost\nListen 127.0.0.1:{port}\nPidFile {place}/pid\nMutex file:{place}\n\
-         DefaultRuntimeDir {place}\nErrorLog {place}/error.log\nListenBacklog 4096\n\
+        "ServerRoot {own}\nServerName localhost\nListen 127.0.0.1:{port}\nPidFile {own}/pid\nMutex file:{own}\n\
+         DefaultRuntimeDir {own}\nErrorLog {own}/error.log\nListenBacklog 4096\n\
          LoadModule mpm_prefork_module {folder}/mod_mpm_prefork.so\nLoadModule authz_core_module {folder}/mod_authz_core.so\n\
          LoadModule dir_module {folder}/mod_dir.so\nLoadModule mime_module {folder}/mod_mime.so\n\
          LoadModule php_module {}\n\
@@ -199,7 +205,7 @@ fn configuration(
     if let Some(certificate) = &launch.tls {
         text += &format!(
             "LoadModule socache_shmcb_module {folder}/mod_socache_shmcb.so\nLoadModule ssl_module {folder}/mod_ssl.so\nSSLEngine on\n\
-             SSLSessionCache shmcb:{place}/tls(512000)\nSSLCertificateFile {}\n",
+             SSLSessionCache shmcb:{own}/tls(512000)\nSSLCertificateFile {}\n",
             certificate.display()
         );
     }

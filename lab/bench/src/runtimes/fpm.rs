@@ -3,11 +3,11 @@
 use super::{
     About, Form, Found, Launch, Manner, Runtime, START, Server, Tools, Tuning, setting, version_of,
 };
-use crate::counted::{Counter, NGINX_STATUS};
 use crate::nginx::{self, Common};
-use crate::place::{Place, free_port};
 use crate::problem::Result;
 use crate::process::Process;
+use crate::request_count::{Counter, NGINX_STATUS};
+use crate::run_directory::{RunDirectory, free_port};
 use report::{Role, Setting};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -55,13 +55,13 @@ impl Runtime for Fpm {
         program: &Path,
         tools: &Tools,
         launch: &Launch,
-        place: &Place,
+        run_dir: &RunDirectory,
     ) -> Result<Server> {
-        let own = place.fresh(&launch.name)?;
-        let (fpm, settings) = start_pool(program, launch, &own, place)?;
+        let own = run_dir.fresh(&launch.name)?;
+        let (fpm, settings) = start_pool(program, launch, &own, run_dir)?;
         let port = free_port()?;
-        let text = nginx_configuration(&own, launch, port, place);
-        let front = nginx::start(&text, &own, tools, place)?;
+        let text = nginx_configuration(&own, launch, port, run_dir);
+        let front = nginx::start(&text, &own, tools, run_dir)?;
         let base = format!("{}://127.0.0.1:{port}", super::apache::scheme(launch));
         let mut server = Server {
             base: base.clone(),
@@ -79,16 +79,16 @@ fn start_pool(
     program: &Path,
     launch: &Launch,
     own: &Path,
-    place: &Place,
+    run_dir: &RunDirectory,
 ) -> Result<(Process, Vec<Setting>)> {
     let (text, settings) = pool(own, launch);
     let file = own.join("fpm.conf");
-    place.write(&file, &text)?;
-    let mut command = launch.command(program, place)?;
+    run_dir.write(&file, &text)?;
+    let mut command = launch.command(program, run_dir)?;
     command
         .args(["--nodaemonize", "--force-stderr", "--fpm-config"])
         .arg(file);
-    let mut fpm = Process::start("php-fpm", command, &own.join("fpm.log"), &place.guard)?
+    let mut fpm = Process::start("php-fpm", command, &own.join("fpm.log"), &run_dir.guard)?
         .ended_by(Signal::QUIT);
     fpm.until(START, |process| {
         process
@@ -117,7 +117,7 @@ fn fpm(tools: &Tools) -> Option<PathBuf> {
 }
 
 fn pool(own: &Path, launch: &Launch) -> (String, Vec<Setting>) {
-    let place = own.display();
+    let own = own.display();
     let (manager, children) = match launch.tuning {
         // The values of Debian's www.conf.
         Tuning::AsSeed => ("pm = dynamic\npm.max_children = 5\npm.start_servers = 2\npm.min_spare_servers = 1\npm.max_spare_servers = 3".to_owned(), 5),
@@ -129,7 +129,7 @@ fn pool(own: &Path, launch: &Launch) -> (String, Vec<Setting>) {
         .map(|(name, value)| format!("env[{name}] = \"{value}\"\n"))
         .collect();
     let text = format!(
-        "[global]\ndaemonize = no\nerror_log = {place}/error.log\n[www]\nlisten = {place}/fpm.sock\nlisten.mode = 0666\nlisten.backlog = 4096\n\
+        "[global]\ndaemonize = no\nerror_log = {own}/error.log\n[www]\nlisten = {own}/fpm.sock\nlisten.mode = 0666\nlisten.backlog = 4096\n\
          {manager}\ncatch_workers_output = yes\n{environment}"
     );
     let first = manager
@@ -148,8 +148,8 @@ fn pool(own: &Path, launch: &Launch) -> (String, Vec<Setting>) {
     )
 }
 
-fn nginx_configuration(own: &Path, launch: &Launch, port: u16, place: &Place) -> String {
-    let Common { main, http } = Common::of(own, place);
+fn nginx_configuration(own: &Path, launch: &Launch, port: u16, run_dir: &RunDirectory) -> String {
+    let Common { main, http } = Common::of(own, run_dir);
     let (own, root, script) = (own.display(), launch.app.display(), launch.front_script());
     let missing = if launch.front_controller {
         format!("/{script}$is_args$args")

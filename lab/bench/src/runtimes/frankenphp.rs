@@ -1,9 +1,9 @@
 //! FrankenPHP: PHP in Caddy, one request at a time per thread, with or without a worker script.
 
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
-use crate::place::{Place, free_port};
 use crate::problem::Result;
 use crate::process::Process;
+use crate::run_directory::{RunDirectory, free_port};
 use report::Role;
 use std::path::Path;
 
@@ -48,11 +48,17 @@ impl Runtime for FrankenPhp {
         }
     }
 
-    fn start(&self, program: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
-        let own = place.fresh(&launch.name)?;
+    fn start(
+        &self,
+        program: &Path,
+        _: &Tools,
+        launch: &Launch,
+        run_dir: &RunDirectory,
+    ) -> Result<Server> {
+        let own = run_dir.fresh(&launch.name)?;
         let port = free_port()?;
-        place.write(&own.join("Caddyfile"), &self.configuration(launch, port))?;
-        let mut command = launch.command(program, place)?;
+        run_dir.write(&own.join("Caddyfile"), &self.configuration(launch, port))?;
+        let mut command = launch.command(program, run_dir)?;
         command
             .env("XDG_CONFIG_HOME", &own)
             .env("XDG_DATA_HOME", &own)
@@ -60,7 +66,7 @@ impl Runtime for FrankenPhp {
         command
             .args(["run", "--adapter", "caddyfile", "--config"])
             .arg(own.join("Caddyfile"));
-        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
+        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?;
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],

@@ -3,10 +3,10 @@
 use super::{
     About, Form, Found, Launch, Manner, Runtime, START, Server, Tools, setting, version_of,
 };
-use crate::counted::Counter;
-use crate::place::Place;
 use crate::problem::Result;
 use crate::process::Process;
+use crate::request_count::Counter;
+use crate::run_directory::RunDirectory;
 use report::Role;
 use std::path::Path;
 
@@ -71,18 +71,24 @@ impl Runtime for Hearth {
         }
     }
 
-    fn start(&self, program: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
-        let own = place.fresh(&launch.name)?;
+    fn start(
+        &self,
+        program: &Path,
+        _: &Tools,
+        launch: &Launch,
+        run_dir: &RunDirectory,
+    ) -> Result<Server> {
+        let own = run_dir.fresh(&launch.name)?;
         let mut words = self.words(launch, &own);
-        let mut command = if place.may_run(program) {
-            launch.command(program, place)?
+        let mut command = if run_dir.may_run(program) {
+            launch.command(program, run_dir)?
         } else {
             // The program is below a home directory that the web user may not enter: only root can run it.
             words.extend(AS_ROOT.map(str::to_owned));
-            launch.own_command(program, place)?
+            launch.own_command(program, run_dir)?
         };
         command.args(&words);
-        let mut process = Process::start(self.name(), command, &own.join("log"), &place.guard)?;
+        let mut process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?;
         let base = process.until(START, |process| listening(&process.log()))?;
         let shown = words.iter().skip(2).cloned().collect::<Vec<_>>().join(" ");
         let mut server = Server {

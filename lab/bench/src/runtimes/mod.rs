@@ -11,11 +11,11 @@ mod roadrunner;
 mod swoole;
 mod workerman;
 
-use crate::counted::Counter;
-use crate::place::Place;
 use crate::probe;
 use crate::problem::{Problem, Result};
 use crate::process::Process;
+use crate::request_count::Counter;
+use crate::run_directory::RunDirectory;
 use report::{Role, Setting};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
         .map(PathBuf::from),
     );
     places
-        .map(|place| place.join(name))
+        .map(|run_dir| run_dir.join(name))
         .find(|program| program.is_file())
 }
 
@@ -166,33 +166,33 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// Writes the settings of PHP into a folder that `environment` makes every SAPI read, after the machine's own.
-    fn ini_directory(&self, place: &Place) -> Result<PathBuf> {
-        let directory = place.fresh(&format!("{}-ini", self.name))?;
+    fn ini_directory(&self, run_dir: &RunDirectory) -> Result<PathBuf> {
+        let directory = run_dir.fresh(&format!("{}-ini", self.name))?;
         let app = self.app.display().to_string();
         let line = |(name, value): &(String, String)| {
             format!("{name} = {}\n", value.replace("{app}", &app))
         };
         let text: String = self.ini.iter().map(line).collect();
-        place.write(&directory.join("zz-bench.ini"), &text)?;
+        run_dir.write(&directory.join("zz-bench.ini"), &text)?;
         Ok(directory)
     }
 
     /// Returns the command that starts `program`, with the app's environment.
-    fn command(&self, program: &Path, place: &Place) -> Result<std::process::Command> {
-        self.configured(place.command(program), place)
+    fn command(&self, program: &Path, run_dir: &RunDirectory) -> Result<std::process::Command> {
+        self.configured(run_dir.command(program), run_dir)
     }
 
     /// Returns the command that starts `program` as the user of this process.
-    fn own_command(&self, program: &Path, place: &Place) -> Result<std::process::Command> {
-        self.configured(place.own_command(program), place)
+    fn own_command(&self, program: &Path, run_dir: &RunDirectory) -> Result<std::process::Command> {
+        self.configured(run_dir.own_command(program), run_dir)
     }
 
     fn configured(
         &self,
         mut command: std::process::Command,
-        place: &Place,
+        run_dir: &RunDirectory,
     ) -> Result<std::process::Command> {
-        let ini = self.ini_directory(place)?;
+        let ini = self.ini_directory(run_dir)?;
         command.env("PHP_INI_SCAN_DIR", format!(":{}", ini.display()));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         Ok(command)
@@ -270,7 +270,7 @@ pub(crate) trait Runtime: Sync {
         program: &Path,
         tools: &Tools,
         launch: &Launch,
-        place: &Place,
+        run_dir: &RunDirectory,
     ) -> Result<Server>;
 
     /// Returns the path of the app.

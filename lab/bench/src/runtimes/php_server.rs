@@ -1,9 +1,9 @@
 //! PHP's built-in server: for development, without keep-alive; included so that its figure is shown once.
 
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
-use crate::place::{Place, free_port};
 use crate::problem::Result;
 use crate::process::Process;
+use crate::run_directory::{RunDirectory, free_port};
 use report::Role;
 use rustix::process::Signal;
 use std::path::Path;
@@ -42,10 +42,16 @@ impl Runtime for PhpServer {
         }
     }
 
-    fn start(&self, program: &Path, _: &Tools, launch: &Launch, place: &Place) -> Result<Server> {
-        let own = place.fresh(&launch.name)?;
+    fn start(
+        &self,
+        program: &Path,
+        _: &Tools,
+        launch: &Launch,
+        run_dir: &RunDirectory,
+    ) -> Result<Server> {
+        let own = run_dir.fresh(&launch.name)?;
         let port = free_port()?;
-        let mut command = launch.command(program, place)?;
+        let mut command = launch.command(program, run_dir)?;
         command.env("PHP_CLI_SERVER_WORKERS", launch.workers.to_string());
         command
             .args(["-q", "-S", &format!("127.0.0.1:{port}"), "-t"])
@@ -53,7 +59,7 @@ impl Runtime for PhpServer {
         if launch.front_controller {
             command.arg(launch.app.join(launch.front_script()));
         }
-        let process = Process::start(self.name(), command, &own.join("log"), &place.guard)?
+        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?
             .ended_by(Signal::KILL);
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),

@@ -2,7 +2,7 @@
 
 use super::changes::{CLOSED, changes_of, preload_variant, variable_variant};
 use super::{NAME, Site};
-use crate::lists::STRATEGIES;
+use crate::preload_lists::STRATEGIES;
 use report::{Advice, Cell};
 
 impl Site {

@@ -6,7 +6,7 @@ mod urls;
 
 use super::{Arm, Around, Requests, Scenario, Shape, Work};
 use crate::apps::Content;
-use crate::lists::STRATEGIES;
+use crate::preload_lists::STRATEGIES;
 use crate::problem::{Problem, Result};
 use crate::runtimes::{Form, Runtime};
 use changes::{CLOSED, changes_of, preload_variant, with_variable};

@@ -2,9 +2,9 @@
 //! makes the lists.
 
 use crate::load::{Amount, Generator, Load};
-use crate::place::Place;
 use crate::problem::{Problem, Result};
 use crate::process::complete;
+use crate::run_directory::RunDirectory;
 use crate::runtimes::{Form, Found, Launch, Runtime, Tools, Tuning};
 use crate::scenarios::Around;
 use crate::scenarios::app::Site;
@@ -21,20 +21,20 @@ pub(crate) fn make(
     site: &Site,
     around: &Around<'_>,
     tools: &Tools,
-    place: &Place,
+    run_dir: &RunDirectory,
     stop: &AtomicBool,
 ) -> Result<PathBuf> {
-    let own = place.fresh("lists")?;
+    let own = run_dir.fresh("lists")?;
     let recording = own.join("recording");
-    let mut record = place.command_of(&tools.hearth);
+    let mut record = run_dir.command_of(&tools.hearth);
     record
         .args(["preload", "record"])
         .arg(&recording)
         .args(["--every", "0"]);
     complete("hearth preload record", &mut record)?;
-    serve_recorded(site, around, tools, place, &recording, stop)?;
+    serve_recorded(site, around, tools, run_dir, &recording, stop)?;
     for strategy in STRATEGIES {
-        let mut build = place.command_of(&tools.hearth);
+        let mut build = run_dir.command_of(&tools.hearth);
         build
             .args(["preload", "build"])
             .arg(&recording)
@@ -62,7 +62,7 @@ fn serve_recorded(
     site: &Site,
     around: &Around<'_>,
     tools: &Tools,
-    place: &Place,
+    run_dir: &RunDirectory,
     recording: &Path,
     stop: &AtomicBool,
 ) -> Result<()> {
@@ -84,7 +84,7 @@ fn serve_recorded(
         environment: Vec::new(),
         name: "recorded".to_owned(),
     };
-    let server = runtime.start(&program, tools, &launch, place)?;
+    let server = runtime.start(&program, tools, &launch, run_dir)?;
     let load = Load {
         amount: Amount::Seconds(RECORDED_S),
         requests: site.requests.clone(),
@@ -92,9 +92,9 @@ fn serve_recorded(
     };
     let generator = Generator {
         program: tools.hearth.clone(),
-        processors: place.processors.clone(),
+        processors: run_dir.processors.clone(),
     };
     generator
-        .run(&load, &[], &place.path().join("load.json"), stop)
+        .run(&load, &[], &run_dir.path().join("load.json"), stop)
         .map(|_| ())
 }

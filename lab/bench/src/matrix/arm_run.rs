@@ -1,9 +1,9 @@
 //! A server of a scenario during its measurements: its cells, or why it is excluded.
 
-use crate::counted::{self, Counter};
 use crate::database::{Database, Kind};
 use crate::load::Load;
 use crate::problem::{Problem, Result};
+use crate::request_count::{self, Counter};
 use crate::runtimes::{Form, Found, Manner, Server, Tools, setting};
 use crate::scenarios::{Arm, Shape};
 use crate::trial::{Trials, Turn};
@@ -12,7 +12,7 @@ use report::{Cell, Repeat, Status};
 use std::path::PathBuf;
 
 /// An arm of a scenario during its measurements.
-pub(super) struct Going {
+pub(super) struct ArmRun {
     pub(super) arm: Arm,
     /// The path of the server, or why it is not measured.
     pub(super) program: std::result::Result<PathBuf, Status>,
@@ -45,14 +45,14 @@ const WIDE: f64 = 0.03;
 
 /// Returns the servers that need another round, and those that they are compared with: ratios are made of pairs of one
 /// round.
-pub(super) fn wide(going: &[Going]) -> Vec<usize> {
-    let id = |at: usize| going[at].arm.runtime.id();
-    let is_wide = |at: &usize| going[*at].program.is_ok() && going[*at].is_wide();
-    let wide: Vec<usize> = (0..going.len()).filter(is_wide).collect();
+pub(super) fn wide(arms: &[ArmRun]) -> Vec<usize> {
+    let id = |at: usize| arms[at].arm.runtime.id();
+    let is_wide = |at: &usize| arms[*at].program.is_ok() && arms[*at].is_wide();
+    let wide: Vec<usize> = (0..arms.len()).filter(is_wide).collect();
     // The scenario's first server, and the first variant of the same server.
-    let first = |of: usize| (0..going.len()).find(|at| id(*at) == id(of));
+    let first = |of: usize| (0..arms.len()).find(|at| id(*at) == id(of));
     let bases = wide.iter().flat_map(|at| [Some(0), first(*at)]).flatten();
-    let bases: Vec<usize> = bases.filter(|at| going[*at].program.is_ok()).collect();
+    let bases: Vec<usize> = bases.filter(|at| arms[*at].program.is_ok()).collect();
     let mut all = [wide, bases].concat();
     all.sort_unstable();
     all.dedup();
@@ -92,7 +92,7 @@ pub(super) fn keep<'cell>(
     }
 }
 
-impl Going {
+impl ArmRun {
     /// Looks for the arm's server.
     pub(super) fn of(arm: Arm, tools: &Tools, database: Option<Kind>) -> Self {
         let impossible = arm.impossible.clone();
@@ -211,10 +211,10 @@ fn cell(arm: &Arm, load: &Shape, status: Status) -> Cell {
 }
 
 /// Keeps one cell of each server that is missing or cannot take part: its other cells would say the same.
-pub(super) fn once_each(going: Vec<Going>) -> Vec<Going> {
-    let mut kept: Vec<Going> = Vec::new();
-    for mut one in going {
-        let says_the_same = |other: &Going| {
+pub(super) fn once_each(arms: Vec<ArmRun>) -> Vec<ArmRun> {
+    let mut kept: Vec<ArmRun> = Vec::new();
+    for mut one in arms {
+        let says_the_same = |other: &ArmRun| {
             other.arm.runtime.id() == one.arm.runtime.id()
                 && other.program.is_err()
                 && other.program.as_ref().err() == one.program.as_ref().err()
@@ -250,7 +250,7 @@ fn note_count(cell: &mut Cell, counter: &Counter, before: u64, load: &measure::R
     cell.observed
         .push(setting(REQUESTS, format!("{counted} of {sent}")));
     cell.notes
-        .extend(counted::mismatch(sent, under_way, counted));
+        .extend(request_count::mismatch(sent, under_way, counted));
 }
 
 /// Notes the queries that the database counted per request ("did it even happen").
@@ -271,7 +271,7 @@ mod tests {
     use crate::runtimes::by_id;
     use crate::scenarios::{Around, Work};
 
-    fn going(id: &str, rates: [f64; 6]) -> Going {
+    fn arms(id: &str, rates: [f64; 6]) -> ArmRun {
         let around = Around {
             runtimes: &[],
             processors: 1,
@@ -289,7 +289,7 @@ mod tests {
             repeats: rates.map(repeat).into(),
             ..Cell::default()
         };
-        Going {
+        ArmRun {
             arm: Arm::fair(runtime, Work::Computes, &around, Content::default()),
             program: Ok(PathBuf::new()),
             cells: vec![cell],
@@ -300,13 +300,13 @@ mod tests {
     fn what_spreads_is_measured_again_with_what_it_is_compared_with() {
         const STEADY: [f64; 6] = [1000.0, 1010.0, 995.0, 1005.0, 990.0, 1000.0];
         const WIDE: [f64; 6] = [1000.0, 1200.0, 995.0, 1005.0, 800.0, 1000.0];
-        let steady = [going("hearth", STEADY), going("fpm", STEADY)];
+        let steady = [arms("hearth", STEADY), arms("fpm", STEADY)];
         assert!(wide(&steady).is_empty());
         let mut all = vec![
-            going("hearth", STEADY),
-            going("fpm", STEADY),
-            going("apache", STEADY),
-            going("apache", WIDE),
+            arms("hearth", STEADY),
+            arms("fpm", STEADY),
+            arms("apache", STEADY),
+            arms("apache", WIDE),
         ];
         assert_eq!(wide(&all), [0, 2, 3]);
         all[0].program = Err(Status::default());

@@ -95,14 +95,14 @@ const TEMPORARY: &str = "tmp";
 
 /// The private directory of a run, removed with it.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct RunDirectory {
     directory: tempfile::TempDir,
     pub(crate) user: Option<User>,
     pub(crate) processors: Processors,
     pub(crate) guard: Guard,
 }
 
-impl Place {
+impl RunDirectory {
     /// Creates the directory, readable for the servers' user.
     pub(crate) fn new(guard: Guard, processors: Processors) -> Result<Self> {
         let directory = tempfile::Builder::new()
@@ -111,14 +111,14 @@ impl Place {
             .tempdir()
             .map_err(|e| Problem::failed(format!("cannot make a temporary directory: {e}")))?;
         guard.directory(directory.path());
-        let place = Self {
+        let run_dir = Self {
             directory,
             user: User::to_become(),
             processors,
             guard,
         };
-        place.fresh(TEMPORARY)?;
-        Ok(place)
+        run_dir.fresh(TEMPORARY)?;
+        Ok(run_dir)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -221,13 +221,13 @@ impl Place {
 }
 
 /// Returns the file with a self-signed certificate of this run, and its key.
-pub(crate) fn certificate(place: &Place) -> Result<PathBuf> {
-    let path = place.path().join("certificate.pem");
+pub(crate) fn certificate(run_dir: &RunDirectory) -> Result<PathBuf> {
+    let path = run_dir.path().join("certificate.pem");
     if !path.exists() {
         let made =
             rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()])
                 .map_err(Problem::failed)?;
-        place.write(
+        run_dir.write(
             &path,
             &format!("{}{}", made.cert.pem(), made.signing_key.serialize_pem()),
         )?;

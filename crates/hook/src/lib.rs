@@ -9,6 +9,7 @@
 //! task allocates, and the search for opcache's lock file, once, while a worker starts.
 #![allow(unsafe_code)]
 
+mod blocking_waiter;
 mod files;
 mod getaddrinfo;
 mod inherit;
@@ -23,7 +24,6 @@ mod sched;
 mod severed;
 mod sleep;
 mod sockets;
-mod stay;
 mod streams;
 mod syscall;
 mod system_v;
@@ -57,7 +57,7 @@ pub enum WaitMode {
     /// It suspends the running task.
     Suspends,
     /// It blocks for a limited time, because the running task must not be suspended.
-    Stays,
+    BlocksLimited,
 }
 
 /// Waits for the hooks. Methods that wait are called only where the mode is [`WaitMode::Suspends`].
@@ -78,11 +78,11 @@ pub trait Waiter: Sync {
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> bool;
     /// How long the running task may block if it must not be suspended here, [`Duration::MAX`] without a limit. `None` if no
     /// such task runs.
-    fn stays(&self) -> Option<Duration>;
-    /// Raises the error of a task that has blocked as long as [`stays`](Waiter::stays) allows.
-    fn stayed_too_long(&self);
+    fn time_to_block(&self) -> Option<Duration>;
+    /// Raises the error of a task that has blocked as long as [`time_to_block`](Waiter::time_to_block) allows.
+    fn blocked_too_long(&self);
     /// Raises the error of a task that cannot wait here and would block for ever.
-    fn refuse_to_stay(&self);
+    fn refuse_to_block(&self);
     /// Whether an exception is propagating, so that the running code is a clean-up.
     fn is_unwinding(&self) -> bool;
     /// Marks this process as a new copy that PHP code has made: the waits belong to the parent.
@@ -129,7 +129,7 @@ fn waiter() -> Option<&'static dyn Waiter> {
     match waiter.mode() {
         WaitMode::Blocks => None,
         WaitMode::Suspends => Some(waiter),
-        WaitMode::Stays => Some(&stay::Stay),
+        WaitMode::BlocksLimited => Some(&blocking_waiter::BlockingWaiter),
     }
 }
 

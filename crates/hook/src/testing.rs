@@ -71,13 +71,13 @@ impl Waiter for Early {
     fn task(&self) -> u64 {
         0
     }
-    fn stays(&self) -> Option<Duration> {
+    fn time_to_block(&self) -> Option<Duration> {
         None
     }
 
-    fn stayed_too_long(&self) {}
+    fn blocked_too_long(&self) {}
 
-    fn refuse_to_stay(&self) {}
+    fn refuse_to_block(&self) {}
 
     fn refuse(&self, _fd: i32, _owner: u64) -> bool {
         false

@@ -111,7 +111,7 @@ int64_t hearth_handed_on(uint32_t index);
  * What a call that blocks does here: no task runs, so it blocks; the task can be suspended; or the task must not be left, though
  * others could run meanwhile, so the call blocks them all.
  */
-typedef enum { HEARTH_WAIT_BLOCKS = 0, HEARTH_WAIT_SUSPENDS = 1, HEARTH_WAIT_STAYS = 2 } hearth_wait_mode;
+typedef enum { HEARTH_WAIT_BLOCKS = 0, HEARTH_WAIT_SUSPENDS = 1, HEARTH_WAIT_BLOCKS_LIMITED = 2 } hearth_wait_mode;
 hearth_wait_mode hearth_mode_of_wait(void);
 bool hearth_hooks_may_wait(void);
 /* The same, but asked by Rust, which may run on the task's stack. */

@@ -64,7 +64,7 @@ pub struct hearth_script {
 
 pub const HEARTH_WAIT_BLOCKS: hearth_wait_mode = 0;
 pub const HEARTH_WAIT_SUSPENDS: hearth_wait_mode = 1;
-pub const HEARTH_WAIT_STAYS: hearth_wait_mode = 2;
+pub const HEARTH_WAIT_BLOCKS_LIMITED: hearth_wait_mode = 2;
 pub type hearth_wait_mode = std::ffi::c_int;
 
 pub const HEARTH_THROW_TIMEOUT: hearth_throwable = 0;

@@ -54,6 +54,6 @@ pub use task_ref::{TaskRef, throw_two_tasks};
 pub use timings::Timings;
 pub use trace::{TaskHandle, outside_trace, running_trace};
 pub use wait::{
-    Cancel, Cancelled, WaitMode, descriptor_closed, interrupt, is_unwinding, note_interrupted,
-    refuse_wait, stayed_too_long, stays, throw_error, wait, wait_mode,
+    Cancel, Cancelled, WaitMode, blocked_too_long, descriptor_closed, interrupt, is_unwinding,
+    note_interrupted, refuse_wait, throw_error, time_to_block, wait, wait_mode,
 };

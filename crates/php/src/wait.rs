@@ -137,7 +137,7 @@ pub enum WaitMode {
     /// It suspends the running task.
     Suspends,
     /// It blocks, because the running task must not be suspended here.
-    Stays,
+    BlocksLimited,
 }
 
 /// Returns how a call waits here. May be asked on any thread.
@@ -148,22 +148,22 @@ pub fn wait_mode() -> WaitMode {
         sys::HEARTH_WAIT_BLOCKS => WaitMode::Blocks,
         _ if is_forked() => WaitMode::Blocks,
         sys::HEARTH_WAIT_SUSPENDS => WaitMode::Suspends,
-        _ => WaitMode::Stays,
+        _ => WaitMode::BlocksLimited,
     }
 }
 
 /// How long calls of the running task may block where it must not be suspended: until its request's time is over, half of
 /// the grace after that, [`Duration::MAX`] without a limit. `None` where no task runs or it may be suspended.
-pub fn stays() -> Option<Duration> {
-    if wait_mode() != WaitMode::Stays {
+pub fn time_to_block() -> Option<Duration> {
+    if wait_mode() != WaitMode::BlocksLimited {
         return None;
     }
     let request = current().and_then(|cell| in_whose_time(&cell));
     Some(request.map_or(Duration::MAX, |request| host().time_to_block(&request)))
 }
 
-/// Raises the error that the request's time is over, in the running task, which has blocked for [`stays`].
-pub fn stayed_too_long() {
+/// Raises the error that the request's time is over, in the running task, which has blocked for [`time_to_block`].
+pub fn blocked_too_long() {
     let _busy = HookBypass::enter();
     let Some(cell) = current() else { return };
     let request = in_whose_time(&cell);

@@ -206,7 +206,7 @@ hearth_wait_mode hearth_mode_of_wait(void)
 	if (may_switch() && !hearth_on_holds_lock()) {
 		return HEARTH_WAIT_SUSPENDS;
 	}
-	return task->request ? HEARTH_WAIT_STAYS : HEARTH_WAIT_BLOCKS;
+	return task->request ? HEARTH_WAIT_BLOCKS_LIMITED : HEARTH_WAIT_BLOCKS;
 }
 
 bool hearth_hooks_may_wait(void)

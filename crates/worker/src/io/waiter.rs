@@ -200,7 +200,7 @@ impl Waiter for TokioWaiter {
         match php::wait_mode() {
             php::WaitMode::Blocks => WaitMode::Blocks,
             php::WaitMode::Suspends => WaitMode::Suspends,
-            php::WaitMode::Stays => WaitMode::Stays,
+            php::WaitMode::BlocksLimited => WaitMode::BlocksLimited,
         }
     }
 
@@ -320,15 +320,15 @@ impl Waiter for TokioWaiter {
         php::wait(tokio::task::spawn_blocking(work)).is_ok_and(|joined| joined.is_ok())
     }
 
-    fn stays(&self) -> Option<Duration> {
-        php::stays()
+    fn time_to_block(&self) -> Option<Duration> {
+        php::time_to_block()
     }
 
-    fn stayed_too_long(&self) {
-        php::stayed_too_long();
+    fn blocked_too_long(&self) {
+        php::blocked_too_long();
     }
 
-    fn refuse_to_stay(&self) {
+    fn refuse_to_block(&self) {
         php::refuse_wait();
     }
 

@@ -12,7 +12,7 @@ use libc::pollfd;
 use crate::{Lock, WaitMode, Waiter, installed, syscall};
 
 /// The waiter that blocks.
-pub(crate) struct Stay;
+pub(crate) struct BlockingWaiter;
 
 /// How long a call may block: the time that it asked for, or the rest of the request's time if that is shorter.
 struct Span {
@@ -22,7 +22,7 @@ struct Span {
 
 impl Span {
     fn of(wanted: Option<Duration>) -> Self {
-        let limit = installed().and_then(Waiter::stays);
+        let limit = installed().and_then(Waiter::time_to_block);
         match limit.filter(|limit| *limit < wanted.unwrap_or(Duration::MAX)) {
             Some(limit) => Self {
                 time: Some(limit),
@@ -41,7 +41,7 @@ impl Span {
         if self.is_cut
             && let Some(waiter) = installed()
         {
-            waiter.stayed_too_long();
+            waiter.blocked_too_long();
         }
         !self.is_cut
     }
@@ -70,18 +70,18 @@ fn has_file_lock(inode: u64) -> bool {
     })
 }
 
-impl Waiter for Stay {
+impl Waiter for BlockingWaiter {
     fn mode(&self) -> WaitMode {
-        WaitMode::Stays
+        WaitMode::BlocksLimited
     }
 
-    fn stays(&self) -> Option<Duration> {
-        installed()?.stays()
+    fn time_to_block(&self) -> Option<Duration> {
+        installed()?.time_to_block()
     }
 
-    fn stayed_too_long(&self) {}
+    fn blocked_too_long(&self) {}
 
-    fn refuse_to_stay(&self) {}
+    fn refuse_to_block(&self) {}
 
     fn task(&self) -> u64 {
         installed().map_or(0, Waiter::task)
@@ -156,7 +156,7 @@ impl Waiter for Stay {
             return span.is_enough();
         }
         if let Some(waiter) = installed() {
-            waiter.refuse_to_stay();
+            waiter.refuse_to_block();
         }
         false
     }

@@ -17,8 +17,8 @@ use crate::layout::{
 };
 use crate::memory::{Memory, RequestKey, now};
 
-use workers::Place;
-pub use workers::Staff;
+use workers::ConsumerState;
+pub use workers::WorkerCounts;
 
 /// The front's side of the shared memory: posts requests, and reads responses.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Dispatcher {
     next: Cell<u32>,
     /// The position in each ring up to which [`Dispatcher::drain_dequeued`] has gone.
     seen: [Cell<u64>; RINGS],
-    consumers: RefCell<Vec<Place>>,
+    consumers: RefCell<Vec<ConsumerState>>,
     /// Memory for [`Dispatcher::drain_completions`].
     completed: RefCell<Vec<u16>>,
 }

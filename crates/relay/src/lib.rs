@@ -39,7 +39,7 @@ mod tests;
 mod interleavings;
 
 pub use consumer::{Consumer, Notify};
-pub use dispatcher::{Completion, Dispatcher, Priority, Reserved, Staff};
+pub use dispatcher::{Completion, Dispatcher, Priority, Reserved, WorkerCounts};
 pub use fds::{Received, recv_files, send_files};
 pub use layout::{MAX_WORKERS, SLOT_CAPACITY, SLOTS};
 pub use memory::RequestKey;

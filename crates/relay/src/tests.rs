@@ -187,24 +187,24 @@ fn the_one_with_the_fewest_requests_is_woken_first() {
         consumer
     });
     assert_eq!(
-        (dispatcher.idle_capacity(), staff(&dispatcher)),
+        (dispatcher.idle_capacity(), counts(&dispatcher)),
         (24, [4, 0, 0])
     );
     consumers[2].set_running(true);
-    assert_eq!(staff(&dispatcher), [4, 0, 1]);
+    assert_eq!(counts(&dispatcher), [4, 0, 1]);
     consumers[1].mark_awake();
     assert_eq!(dispatcher.idle_capacity(), 16);
     assert!(consumers[1].sleep());
     let woken: Vec<_> = std::iter::from_fn(|| dispatcher.wake()).collect();
     assert_eq!(woken, [1, 3, 2, 0]);
-    assert_eq!(staff(&dispatcher), [4, 4, 4], "they are about to claim");
+    assert_eq!(counts(&dispatcher), [4, 4, 4], "they are about to claim");
     consumers[0].begins(1);
-    assert_eq!(staff(&dispatcher), [4, 3, 3]);
+    assert_eq!(counts(&dispatcher), [4, 3, 3]);
 }
 
-fn staff(dispatcher: &Dispatcher) -> [usize; 3] {
-    let staff = dispatcher.staff();
-    [staff.workers, staff.claiming, staff.computing]
+fn counts(dispatcher: &Dispatcher) -> [usize; 3] {
+    let counts = dispatcher.worker_counts();
+    [counts.workers, counts.claiming, counts.computing]
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ipc::FromFront;
-use relay::Staff;
+use relay::WorkerCounts;
 use tokio::sync::Notify;
 
 use super::Workers;
@@ -91,14 +91,14 @@ impl Workers {
         if !self.shortage.is_elastic() {
             return;
         }
-        let staff = self.dispatcher.staff();
-        let waiting = waiting.saturating_sub(staff.claiming);
+        let counts = self.dispatcher.worker_counts();
+        let waiting = waiting.saturating_sub(counts.claiming);
         if asleep > 0 || waiting == 0 {
             self.shortage.over();
-        } else if staff.computing < self.parallel {
-            let more = waiting.min(helpful(&staff, self.parallel));
+        } else if counts.computing < self.parallel {
+            let more = waiting.min(helpful(&counts, self.parallel));
             self.shortage
-                .short(staff.workers + more, true, Instant::now());
+                .short(counts.workers + more, true, Instant::now());
         }
     }
 
@@ -110,21 +110,21 @@ impl Workers {
         if self.dispatcher.has_idle() {
             return self.shortage.over();
         }
-        let staff = self.dispatcher.staff();
+        let counts = self.dispatcher.worker_counts();
         let now = Instant::now();
-        if staff.claiming > 0 || staff.computing >= self.parallel {
+        if counts.claiming > 0 || counts.computing >= self.parallel {
             return self.shortage.put_off(now);
         }
-        self.shortage.short(staff.workers + 1, false, now);
+        self.shortage.short(counts.workers + 1, false, now);
     }
 }
 
 /// Returns how many further workers the processors can use: one for each idle processor if workers compute all the time, and
-/// more if they mostly wait. Such an addition at most doubles the workers, because `staff` shows only one moment.
-fn helpful(staff: &Staff, processors: usize) -> usize {
-    let idle = processors.saturating_sub(staff.computing);
-    let while_others_wait = idle * staff.workers / staff.computing.max(1);
-    while_others_wait.min(staff.workers).max(idle)
+/// more if they mostly wait. Such an addition at most doubles the workers, because `counts` shows only one moment.
+fn helpful(counts: &WorkerCounts, processors: usize) -> usize {
+    let idle = processors.saturating_sub(counts.computing);
+    let while_others_wait = idle * counts.workers / counts.computing.max(1);
+    while_others_wait.min(counts.workers).max(idle)
 }
 
 /// Reports each shortage to the supervisor, which forks more workers if it may.
@@ -154,12 +154,16 @@ mod tests {
             (16, 15, 16, 1),
             (0, 0, 2, 2),
         ] {
-            let staff = Staff {
+            let counts = WorkerCounts {
                 workers,
                 computing,
                 claiming: 0,
             };
-            assert_eq!(helpful(&staff, processors), more, "{staff:?} {processors}");
+            assert_eq!(
+                helpful(&counts, processors),
+                more,
+                "{counts:?} {processors}"
+            );
         }
     }
 

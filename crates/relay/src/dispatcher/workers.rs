@@ -15,7 +15,7 @@ const CLAIMS_WITHIN: u64 = 10_000_000;
 
 /// The state of a consumer, as the dispatcher knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ConsumerState {
     Free,
     /// A worker has the consumer: when it was added, when it was last woken (0: never), both in nanoseconds, and how many
     /// requests it had claimed before that wake-up.
@@ -30,7 +30,7 @@ pub(super) enum Place {
 
 /// The number of workers, by what they do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Staff {
+pub struct WorkerCounts {
     /// Workers that take requests.
     pub workers: usize,
     /// Workers that are about to claim a request: they were just added or woken.
@@ -43,12 +43,14 @@ impl Dispatcher {
     /// Takes a free consumer for a new worker; `None` if there is none.
     pub fn add_consumer(&self) -> Option<u16> {
         let mut consumers = self.consumers.borrow_mut();
-        let taken = Place::Taken {
+        let taken = ConsumerState::Taken {
             came: now(),
             woken: 0,
             claims: 0,
         };
-        let free = consumers.iter().position(|place| *place == Place::Free);
+        let free = consumers
+            .iter()
+            .position(|state| *state == ConsumerState::Free);
         let at = free.unwrap_or(consumers.len());
         if at == MAX_WORKERS {
             return None;
@@ -79,13 +81,13 @@ impl Dispatcher {
             .store(1, SeqCst);
         let (word, bit) = self.memory.sleeping(consumer);
         word.fetch_and(!bit, SeqCst);
-        self.consumers.borrow_mut()[usize::from(consumer)] = Place::Closed;
+        self.consumers.borrow_mut()[usize::from(consumer)] = ConsumerState::Closed;
     }
 
     /// Frees the consumer of a worker that has exited.
     pub fn remove_consumer(&self, consumer: u16) {
         self.close(consumer);
-        self.consumers.borrow_mut()[usize::from(consumer)] = Place::Free;
+        self.consumers.borrow_mut()[usize::from(consumer)] = ConsumerState::Free;
     }
 
     fn is_asleep(&self, consumer: usize) -> bool {
@@ -109,8 +111,8 @@ impl Dispatcher {
         let idle = consumers
             .iter()
             .enumerate()
-            .filter(|(consumer, place)| match place {
-                Place::Taken { woken, claims, .. } => {
+            .filter(|(consumer, state)| match state {
+                ConsumerState::Taken { woken, claims, .. } => {
                     self.is_asleep(*consumer) || *woken != 0 && self.claims(*consumer) == *claims
                 }
                 _ => false,
@@ -136,8 +138,8 @@ impl Dispatcher {
     /// and how many workers sleep.
     pub fn active(&self, within: u64) -> (usize, usize) {
         let (mut active, mut asleep, now) = (0, 0, now());
-        for (consumer, place) in self.consumers.borrow().iter().enumerate() {
-            let Place::Taken { woken, .. } = place else {
+        for (consumer, state) in self.consumers.borrow().iter().enumerate() {
+            let ConsumerState::Taken { woken, .. } = state else {
                 continue;
             };
             let since = self
@@ -154,31 +156,31 @@ impl Dispatcher {
     }
 
     /// Returns what all workers do.
-    pub fn staff(&self) -> Staff {
-        let (mut staff, now) = (Staff::default(), now());
-        for (consumer, place) in self.consumers.borrow().iter().enumerate() {
+    pub fn worker_counts(&self) -> WorkerCounts {
+        let (mut counts, now) = (WorkerCounts::default(), now());
+        for (consumer, state) in self.consumers.borrow().iter().enumerate() {
             let runs = self
                 .memory
                 .consumer(consumer as u16, CONSUMER_RUNS)
                 .load(Relaxed);
-            let is_about_to_claim = match place {
-                Place::Free => continue,
-                Place::Closed => false,
-                Place::Taken {
+            let is_about_to_claim = match state {
+                ConsumerState::Free => continue,
+                ConsumerState::Closed => false,
+                ConsumerState::Taken {
                     came,
                     woken,
                     claims,
                 } => {
-                    staff.workers += 1;
+                    counts.workers += 1;
                     self.claims(consumer) == *claims
                         && now.saturating_sub(*woken.max(came)) < CLAIMS_WITHIN
                         && !self.is_asleep(consumer)
                 }
             };
-            staff.claiming += usize::from(is_about_to_claim);
-            staff.computing += usize::from(is_about_to_claim || runs != 0);
+            counts.claiming += usize::from(is_about_to_claim);
+            counts.computing += usize::from(is_about_to_claim || runs != 0);
         }
-        staff
+        counts
     }
 
     /// Chooses a sleeping worker, which the caller wakes now: the one with the most room for requests, because a request
@@ -192,7 +194,7 @@ impl Dispatcher {
                 continue;
             }
             let before = self.claims(usize::from(consumer));
-            if let Place::Taken { woken, claims, .. } =
+            if let ConsumerState::Taken { woken, claims, .. } =
                 &mut self.consumers.borrow_mut()[usize::from(consumer)]
             {
                 (*woken, *claims) = (now(), before);
@@ -204,7 +206,7 @@ impl Dispatcher {
     fn least_loaded(&self) -> Option<u16> {
         let consumers = self.consumers.borrow();
         let asleep = (0..consumers.len()).rev().filter(|consumer| {
-            matches!(consumers[*consumer], Place::Taken { .. }) && self.is_asleep(*consumer)
+            matches!(consumers[*consumer], ConsumerState::Taken { .. }) && self.is_asleep(*consumer)
         });
         // `max_by_key` returns the last of equals: by the reversed order, the first consumer.
         let consumer = asleep.max_by_key(|consumer| self.capacity_of(*consumer))?;

@@ -293,7 +293,7 @@ fn until_replaced(server: &Server, old: &[u32]) -> String {
         // What is asked only then is not from before.
         now.len() == 1 && now != old && {
             after = page(server, "/metrics");
-            after.contains("hearth_workers{state=\"leaving\"} 0")
+            after.contains("hearth_workers{state=\"draining\"} 0")
         }
     });
     after

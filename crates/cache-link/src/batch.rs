@@ -6,7 +6,7 @@ use cache::{Found, Known, Placed, Refused, Stored, Write};
 use serde_bytes::Bytes;
 
 use crate::client::Client;
-use crate::messages::{Answer, Question, Wanted, form};
+use crate::messages::{Answer, Question, WriteMessage, form};
 use crate::tiered::{Tiered, said};
 
 /// The most keys of one question, because Redis does nothing else while it answers.
@@ -186,7 +186,10 @@ fn ask_to_write(
     writes: &[Write<'_>],
     places: &[usize],
 ) -> Vec<Result<Stored, Refused>> {
-    let wanted = places.iter().map(|at| Wanted::of(&writes[*at])).collect();
+    let wanted = places
+        .iter()
+        .map(|at| WriteMessage::of(&writes[*at]))
+        .collect();
     let mut buffer = Vec::new();
     let answers = client.ask(&Question::WriteMany(wanted), &mut buffer);
     match answers.and_then(many) {

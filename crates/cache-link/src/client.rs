@@ -66,8 +66,8 @@ impl Client {
         let message = encode(question).ok_or(Refused::Denied)?;
         let mut result = Ok(());
         (self.waiting.around)(&mut || result = self.exchange(&message, buffer));
-        result.map_err(|_| Refused::Stuck)?;
-        match decode(buffer).ok_or(Refused::Stuck)? {
+        result.map_err(|_| Refused::LockTimeout)?;
+        match decode(buffer).ok_or(Refused::LockTimeout)? {
             Answer::Refused(why) => Err(Answer::why(why)),
             answer => Ok(answer),
         }

@@ -14,5 +14,5 @@ mod tiered;
 
 pub use client::{Client, Waiting};
 pub use intake::{intake, receive};
-pub use messages::{Answer, Question, Wanted, decode, encode};
+pub use messages::{Answer, Question, WriteMessage, decode, encode};
 pub use tiered::Tiered;

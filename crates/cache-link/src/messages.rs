@@ -14,10 +14,10 @@ pub enum Question<'a> {
     },
     /// Reads several values, without `bytes`.
     ReadMany(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
-    Write(#[serde(borrow)] Wanted<'a>),
+    Write(#[serde(borrow)] WriteMessage<'a>),
     /// Writes several values, none of which ends a computation.
-    WriteMany(#[serde(borrow)] Vec<Wanted<'a>>),
-    Increment(#[serde(borrow)] Wanted<'a>),
+    WriteMany(#[serde(borrow)] Vec<WriteMessage<'a>>),
+    Increment(#[serde(borrow)] WriteMessage<'a>),
     Delete(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
     DeleteMany(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
     DeleteTags(#[serde(borrow)] Vec<&'a serde_bytes::Bytes>),
@@ -90,7 +90,7 @@ pub enum Answer<'a> {
 
 /// The serialized form of [`Write`].
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Wanted<'a> {
+pub struct WriteMessage<'a> {
     #[serde(borrow, with = "serde_bytes")]
     pub key: &'a [u8],
     pub form: u8,
@@ -103,11 +103,11 @@ pub struct Wanted<'a> {
     pub tags: Vec<&'a serde_bytes::Bytes>,
     pub marks: Vec<(u64, u64)>,
     #[serde(borrow)]
-    condition: Wish<'a>,
+    condition: ConditionMessage<'a>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Wish<'a> {
+enum ConditionMessage<'a> {
     Always,
     Absent,
     Equals(u8, i64, #[serde(borrow, with = "serde_bytes")] &'a [u8]),
@@ -116,7 +116,7 @@ enum Wish<'a> {
 
 const REFUSALS: [Refused; 8] = [
     Refused::Full,
-    Refused::Stuck,
+    Refused::LockTimeout,
     Refused::NotInt,
     Refused::Overflow,
     Refused::Key,
@@ -162,9 +162,9 @@ pub(crate) fn of_owner(owner: Owner) -> (u32, u32, u64) {
     (owner.process, owner.task, owner.started)
 }
 
-impl<'a> Wanted<'a> {
-    pub fn of(write: &Write<'a>) -> Wanted<'a> {
-        Wanted {
+impl<'a> WriteMessage<'a> {
+    pub fn of(write: &Write<'a>) -> WriteMessage<'a> {
+        WriteMessage {
             key: write.key,
             form: write.form as u8,
             int: write.int,
@@ -183,10 +183,12 @@ impl<'a> Wanted<'a> {
                 .map(|mark| (mark.stamp, mark.cell))
                 .collect(),
             condition: match write.condition {
-                Condition::Always => Wish::Always,
-                Condition::Absent => Wish::Absent,
-                Condition::Equals(form, int, bytes) => Wish::Equals(form as u8, int, bytes),
-                Condition::Claimed(token) => Wish::Claimed(token),
+                Condition::Always => ConditionMessage::Always,
+                Condition::Absent => ConditionMessage::Absent,
+                Condition::Equals(form, int, bytes) => {
+                    ConditionMessage::Equals(form as u8, int, bytes)
+                }
+                Condition::Claimed(token) => ConditionMessage::Claimed(token),
             },
         }
     }
@@ -194,7 +196,7 @@ impl<'a> Wanted<'a> {
     /// Returns the token of the computation that this write ends, if it ends one.
     pub fn claim(&self) -> Option<u64> {
         match self.condition {
-            Wish::Claimed(token) => Some(token),
+            ConditionMessage::Claimed(token) => Some(token),
             _ => None,
         }
     }
@@ -218,10 +220,12 @@ impl<'a> Wanted<'a> {
             tags: &tags,
             marks: &marks,
             condition: match self.condition {
-                Wish::Always => Condition::Always,
-                Wish::Absent => Condition::Absent,
-                Wish::Equals(number, int, bytes) => Condition::Equals(form(number), int, bytes),
-                Wish::Claimed(token) => Condition::Claimed(token),
+                ConditionMessage::Always => Condition::Always,
+                ConditionMessage::Absent => Condition::Absent,
+                ConditionMessage::Equals(number, int, bytes) => {
+                    Condition::Equals(form(number), int, bytes)
+                }
+                ConditionMessage::Claimed(token) => Condition::Claimed(token),
             },
         })
     }

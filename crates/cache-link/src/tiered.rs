@@ -3,7 +3,7 @@
 use cache::{Cache, Claim, Found, Known, Mark, Owner, Refused, Space, Stored, Tier, Write};
 
 use crate::client::Client;
-use crate::messages::{Answer, Question, Wanted, form, mark, of_owner, owner};
+use crate::messages::{Answer, Question, WriteMessage, form, mark, of_owner, owner};
 
 /// The longest wait for a change, in microseconds.
 const AWAITED: u64 = 100_000;
@@ -94,7 +94,7 @@ impl<'c> Tiered<'c> {
             return self.cache.write(write);
         };
         self.cache.check(write)?;
-        let is_done = self.yes(client, &Question::Write(Wanted::of(write)))?;
+        let is_done = self.yes(client, &Question::Write(WriteMessage::of(write)))?;
         Ok(if is_done { Stored::Yes } else { Stored::No })
     }
 
@@ -104,7 +104,10 @@ impl<'c> Tiered<'c> {
         };
         let write = Write { int: by, ..*write };
         self.cache.check(&write)?;
-        match client.ask(&Question::Increment(Wanted::of(&write)), &mut Vec::new())? {
+        match client.ask(
+            &Question::Increment(WriteMessage::of(&write)),
+            &mut Vec::new(),
+        )? {
             Answer::Sum(sum) => Ok(sum),
             _ => Err(Refused::Denied),
         }

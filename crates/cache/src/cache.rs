@@ -32,8 +32,8 @@ impl Cache {
     /// Takes the lock; rebuilds the derived data first if the last holder died with the lock.
     pub(crate) fn held(&self) -> Result<Guard<'_>, Refused> {
         let Some(mut guard) = lock(&self.memory.mapping, AT_LOCK) else {
-            self.memory.count(Counter::Stuck, 1);
-            return Err(Refused::Stuck);
+            self.memory.count(Counter::LockTimeouts, 1);
+            return Err(Refused::LockTimeout);
         };
         if guard.is_abandoned() {
             self.memory.recover();

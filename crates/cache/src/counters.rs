@@ -23,17 +23,17 @@ pub enum Counter {
     /// Computations of `remember()`.
     Computed,
     /// Calls of `remember()` that waited for the computation of another caller, or used an old value meanwhile.
-    Spared,
+    Coalesced,
     /// Repairs after a process died while it held the lock.
     Recovered,
     /// Calls that failed because the lock was held for seconds.
-    Stuck,
+    LockTimeouts,
     /// Sessions removed before they expired, to make room for others.
     SessionsEvicted,
     /// Writes of sessions for which there was no room.
     SessionsRefused,
     /// Sessions that a request had to wait for, because another request had them open.
-    SessionsAwaited,
+    SessionLockWaits,
 }
 
 impl Memory {

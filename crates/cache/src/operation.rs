@@ -121,7 +121,7 @@ pub enum Refused {
     /// There is no room, and no entry that may be evicted.
     Full,
     /// Another process has held the lock for seconds.
-    Stuck,
+    LockTimeout,
     /// The value is no integer.
     NotInt,
     /// The sum exceeds PHP's int.

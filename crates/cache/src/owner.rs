@@ -32,7 +32,7 @@ impl Owner {
     pub fn here(task: u32) -> Owner {
         let process = std::process::id();
         if OWN.get().0 != process {
-            let started = Life::of(process).map_or(0, |life| life.started);
+            let started = ProcessState::of(process).map_or(0, |life| life.started);
             OWN.set((process, started));
         }
         Owner {
@@ -71,33 +71,33 @@ impl Owner {
         if pid.is_none_or(|pid| test_kill_process(pid) == Err(Errno::SRCH)) {
             return true;
         }
-        Life::of(self.process)
+        ProcessState::of(self.process)
             .is_some_and(|life| life.is_over || (self.started != 0 && life.started != self.started))
     }
 }
 
 /// The state of a process in the kernel. It is read by raw system calls, because the task must not be suspended in a hooked
 /// libc function while it holds the lock.
-struct Life {
+struct ProcessState {
     started: u64,
     /// Whether the process has ended, and its parent has not waited for it yet.
     is_over: bool,
 }
 
-impl Life {
-    fn of(process: u32) -> Option<Life> {
+impl ProcessState {
+    fn of(process: u32) -> Option<ProcessState> {
         let path = format!("/proc/{process}/stat");
         let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
         let mut text = [0; 1024];
         let length = rustix::io::read(&file, &mut text).ok()?;
-        Life::parse(std::str::from_utf8(&text[..length]).ok()?)
+        ProcessState::parse(std::str::from_utf8(&text[..length]).ok()?)
     }
 
     /// Parses `/proc/PID/stat`. The name, in parentheses, may contain anything; see proc_pid_stat(5).
-    fn parse(text: &str) -> Option<Life> {
+    fn parse(text: &str) -> Option<ProcessState> {
         let mut fields = text.rsplit_once(')')?.1.split_whitespace();
         let state = fields.next()?;
-        Some(Life {
+        Some(ProcessState {
             started: fields.nth(18)?.parse().ok()?,
             is_over: matches!(state, "Z" | "X"),
         })
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn a_name_may_look_like_fields() {
         let fields = "1 1 1 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 4242 1 1";
-        let life = Life::parse(&format!("7 (a) R 5) S {fields}")).unwrap();
+        let life = ProcessState::parse(&format!("7 (a) R 5) S {fields}")).unwrap();
         assert_eq!((life.started, life.is_over), (4242, false));
-        assert!(Life::parse("7 (a) S 1").is_none());
+        assert!(ProcessState::parse("7 (a) S 1").is_none());
     }
 }

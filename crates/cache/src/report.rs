@@ -25,15 +25,15 @@ pub struct Stats {
     pub invalidated: u64,
     pub refused: u64,
     pub computed: u64,
-    pub spared: u64,
+    pub coalesced: u64,
     pub recovered: u64,
-    pub stuck: u64,
+    pub lock_timeouts: u64,
     pub sessions: u64,
     /// Bytes of sessions, a part of `used`.
     pub sessions_used: u64,
     pub sessions_evicted: u64,
     pub sessions_refused: u64,
-    pub sessions_awaited: u64,
+    pub session_lock_waits: u64,
 }
 
 impl Stats {
@@ -53,14 +53,14 @@ impl Stats {
             ("invalidated", self.invalidated),
             ("refused", self.refused),
             ("computed", self.computed),
-            ("spared", self.spared),
+            ("coalesced", self.coalesced),
             ("recovered", self.recovered),
-            ("stuck", self.stuck),
+            ("lock_timeouts", self.lock_timeouts),
             ("sessions", self.sessions),
             ("sessions_used", self.sessions_used),
             ("sessions_evicted", self.sessions_evicted),
             ("sessions_refused", self.sessions_refused),
-            ("sessions_awaited", self.sessions_awaited),
+            ("session_lock_waits", self.session_lock_waits),
         ]
     }
 }
@@ -98,14 +98,14 @@ impl Cache {
             invalidated: counted(Counter::Invalidated),
             refused: counted(Counter::Refused),
             computed: counted(Counter::Computed),
-            spared: counted(Counter::Spared),
+            coalesced: counted(Counter::Coalesced),
             recovered: counted(Counter::Recovered),
-            stuck: counted(Counter::Stuck),
+            lock_timeouts: counted(Counter::LockTimeouts),
             sessions: memory.sessions(),
             sessions_used: memory.session_cells() as u64 * cell,
             sessions_evicted: counted(Counter::SessionsEvicted),
             sessions_refused: counted(Counter::SessionsRefused),
-            sessions_awaited: counted(Counter::SessionsAwaited),
+            session_lock_waits: counted(Counter::SessionLockWaits),
         }
     }
 

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use config::{Mode, Settings};
-use supervisor::{BootFailure, Error, Printed};
+use supervisor::{BootFailure, BootOutput, Error};
 
 use self::recommend::Advice;
 use self::scan::Scan;
@@ -40,7 +40,7 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
 
 /// Boots a script that is to be resident; what it returns decides.
 fn check_script(settings: &Settings, evidence: &Scan) -> ExitCode {
-    let mut printed = Printed::default();
+    let mut printed = BootOutput::default();
     let booted = supervisor::check(settings, build_id::BUILD_ID, &mut printed);
     tell(&settings.app.display(), &printed);
     match booted {
@@ -64,7 +64,7 @@ fn check_script(settings: &Settings, evidence: &Scan) -> ExitCode {
 /// Finds what to recommend for the folder of a site, or for its front controller, and tries it.
 fn check_site(settings: &Settings, evidence: &Scan) -> ExitCode {
     let advice = recommend::of_site(&settings.app, evidence);
-    let mut printed = Printed::default();
+    let mut printed = BootOutput::default();
     let tried = trial::boot(&advice, settings, &mut printed);
     tell(&advice.app.display(), &printed);
     match tried {
@@ -107,7 +107,7 @@ fn content(
     ))
 }
 
-fn tell(what: &dyn Display, printed: &Printed) {
+fn tell(what: &dyn Display, printed: &BootOutput) {
     if !printed.is_empty() {
         let _ = writeln!(
             io::stderr(),

@@ -129,7 +129,7 @@ pub enum FromWorker {
     /// The worker accepts connections.
     Ready,
     /// The worker has stopped accepting and finishes its requests, for this reason: start another one in its slot now.
-    Leaving { reason: String },
+    Draining { reason: String },
     /// The worker is to be replaced, for this reason: start another one in its slot, and tell this one to drain when that is
     /// ready. It serves until then. `broken`: because of a fatal error in PHP; otherwise it has reached a limit
     /// (`workers.max_requests`, `workers.max_memory`).

@@ -254,10 +254,10 @@ typedef struct { uint64_t stamp, cell; } hearth_cache_mark;
 typedef enum { HEARTH_CACHE_NOTHING = -1, HEARTH_CACHE_INT = 0, HEARTH_CACHE_PLAIN = 1, HEARTH_CACHE_SERIALIZED = 2 } hearth_cache_form;
 typedef enum { HEARTH_CACHE_LOCK = 3, HEARTH_CACHE_COMPUTATION = 4 } hearth_cache_space;
 typedef enum { HEARTH_CACHE_ALWAYS = 0, HEARTH_CACHE_IF_ABSENT = 1, HEARTH_CACHE_IF_EQUAL = 2, HEARTH_CACHE_IF_CLAIMED = 3 } hearth_cache_condition;
-typedef enum { HEARTH_CACHE_COMPUTED = 0, HEARTH_CACHE_SPARED = 1 } hearth_cache_event;
+typedef enum { HEARTH_CACHE_COMPUTED = 0, HEARTH_CACHE_COALESCED = 1 } hearth_cache_event;
 /* How an operation ended; NONE: there is no cache. */
 typedef enum {
-	HEARTH_CACHE_NO = 0, HEARTH_CACHE_YES = 1, HEARTH_CACHE_TOO_LARGE = 2, HEARTH_CACHE_FULL = 3, HEARTH_CACHE_STUCK = 4,
+	HEARTH_CACHE_NO = 0, HEARTH_CACHE_YES = 1, HEARTH_CACHE_TOO_LARGE = 2, HEARTH_CACHE_FULL = 3, HEARTH_CACHE_LOCK_TIMEOUT = 4,
 	HEARTH_CACHE_NOT_INT = 5, HEARTH_CACHE_OVERFLOW = 6, HEARTH_CACHE_BAD_KEY = 7, HEARTH_CACHE_NONE = 8,
 	HEARTH_CACHE_NOT_HELD = 9, HEARTH_CACHE_AWAY = 10, HEARTH_CACHE_DENIED = 11,
 } hearth_cache_outcome;

@@ -28,7 +28,7 @@ fn outcome(result: Result<bool, Refused>) -> i32 {
         Ok(false) => sys::HEARTH_CACHE_NO,
         Err(Refused::TooLarge { .. }) => sys::HEARTH_CACHE_TOO_LARGE,
         Err(Refused::Full) => sys::HEARTH_CACHE_FULL,
-        Err(Refused::Stuck) => sys::HEARTH_CACHE_STUCK,
+        Err(Refused::LockTimeout) => sys::HEARTH_CACHE_LOCK_TIMEOUT,
         Err(Refused::NotInt) => sys::HEARTH_CACHE_NOT_INT,
         Err(Refused::Overflow) => sys::HEARTH_CACHE_OVERFLOW,
         Err(Refused::Key) => sys::HEARTH_CACHE_BAD_KEY,

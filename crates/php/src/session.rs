@@ -65,7 +65,7 @@ quick_callbacks! {
 
     fn hearth_on_session_awaited() {
         if let Some(cache) = cache() {
-            cache.count(Counter::SessionsAwaited, 1);
+            cache.count(Counter::SessionLockWaits, 1);
         }
     }
 }

@@ -9,9 +9,9 @@ use config::{Mode, Settings};
 use ipc::{Boot, BootFailure, Booted, Channel, FromZygote, ToZygote};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::boot_output::BootOutput;
 use crate::error::Error;
 use crate::preload;
-use crate::printed::Printed;
 use crate::program::Program;
 use crate::signal::describe;
 
@@ -103,7 +103,7 @@ pub fn check_app(settings: &Settings) -> Result<(), Error> {
 
 /// Boots the app once, returns how that went, and leaves nothing running. `build` is the build id of this program. What the
 /// app prints is kept from standard output and added to `printed`.
-pub fn check(settings: &Settings, build: &str, printed: &mut Printed) -> Result<Booted, Error> {
+pub fn check(settings: &Settings, build: &str, printed: &mut BootOutput) -> Result<Booted, Error> {
     check_app(settings)?;
     let program = Program::find(settings.php.as_deref())?;
     let (reader, writer) = std::io::pipe()?;
@@ -135,7 +135,7 @@ fn ask(
     settings: &Settings,
     build: &str,
     output: &PipeReader,
-    printed: &mut Printed,
+    printed: &mut BootOutput,
 ) -> Result<Option<FromZygote>, Error> {
     match channel.send(&message(settings, build), &[]) {
         Err(e) if e.is_closed() => return Ok(None),

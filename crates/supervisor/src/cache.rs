@@ -79,7 +79,7 @@ fn told(refused: Refused) -> String {
             "the value is too large: an entry takes at most {most} bytes, half of cache.size"
         ),
         Refused::Full => "the cache is full of locks".into(),
-        Refused::Stuck => "another process has held the cache's lock for 5 s".into(),
+        Refused::LockTimeout => "another process has held the cache's lock for 5 s".into(),
         Refused::Key => "a key has 1 to 1024 bytes".into(),
         Refused::NotHeld => "another request has the session".into(),
         Refused::NotInt | Refused::Overflow => "the value is not an int".into(),

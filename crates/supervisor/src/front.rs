@@ -10,10 +10,10 @@ use ipc::{Channel, FromFront, FrontSettings, FrontStart, MAX_DESCRIPTORS, ToFron
 use rustix::process::{Pid, Signal, kill_process};
 use shm::{Latencies, Scoreboard, Snapshot};
 
-use crate::ending::Ending;
 use crate::error::Error;
 use crate::event::{Event, Events};
 use crate::link::{Link, Received};
+use crate::process_exit::ProcessExit;
 use crate::systemd;
 
 /// This program, even after its file was replaced by another version.
@@ -27,8 +27,8 @@ pub(crate) struct Front {
     pub(crate) since: Instant,
     pub(crate) is_ready: bool,
     /// Whether the front was told to leave.
-    pub(crate) is_leaving: bool,
-    pub(crate) ending: Ending,
+    pub(crate) is_draining: bool,
+    pub(crate) exit: ProcessExit,
     link: Link<ToFront>,
 }
 
@@ -68,8 +68,8 @@ impl Front {
             boards,
             since: Instant::now(),
             is_ready: false,
-            is_leaving: false,
-            ending: Ending::default(),
+            is_draining: false,
+            exit: ProcessExit::default(),
             link,
         })
     }
@@ -127,7 +127,7 @@ impl Front {
     }
 
     pub(crate) fn drain(&mut self, deadline: Duration) {
-        self.is_leaving = true;
+        self.is_draining = true;
         let deadline = deadline.as_secs_f64();
         self.link.send(ToFront::Drain { deadline }, Vec::new());
     }

@@ -9,9 +9,9 @@ use ipc::{Booted, ToZygote};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::backoff::Backoff;
-use crate::ending::Ending;
 use crate::link::Link;
 use crate::preload::{PreloadStatus, PreloadedFiles};
+use crate::process_exit::ProcessExit;
 use crate::program::Program;
 use crate::worker::WorkerId;
 
@@ -41,13 +41,13 @@ pub(crate) struct Zygote {
     pub(crate) pid: u32,
     /// `None` once the zygote was told to leave.
     pub(crate) link: Option<Link<ToZygote>>,
-    pub(crate) ending: Ending,
+    pub(crate) exit: ProcessExit,
 }
 
 impl Zygote {
     /// Tells the zygote to leave, and reads no more from it. False if it was told before.
     pub(crate) fn dismiss(&mut self) -> bool {
-        self.ending.close();
+        self.exit.close();
         self.link.take().is_some()
     }
 

@@ -51,7 +51,7 @@ pub(crate) fn page(status: &Status) -> String {
 fn whole(page: &mut Page, status: &Status) {
     let healthy = u8::from(status.healthy);
     page.one(
-        "hearth_up_seconds",
+        "hearth_uptime_seconds",
         "gauge",
         "Time since the server started.",
         status.uptime_seconds,
@@ -327,7 +327,7 @@ mod tests {
             "starting\"} 1",
             "ready\"} 2",
             "recycling\"} 1",
-            "leaving\"} 1",
+            "draining\"} 1",
         ] {
             let line = format!("hearth_workers{{state=\"{line}\n");
             assert!(page.contains(&line), "{line} not in {page}");

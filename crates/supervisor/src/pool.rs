@@ -20,7 +20,7 @@ const OTHER: &str = "other";
 pub struct Pools {
     pub workers: Vec<WorkerPools>,
     /// The counts of workers that are gone, by slot.
-    pub retired: Vec<Retired>,
+    pub retired: Vec<RetiredPool>,
     pub budgets: Vec<Budget>,
 }
 
@@ -34,7 +34,7 @@ pub struct WorkerPools {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Retired {
+pub struct RetiredPool {
     pub slot: u32,
     pub name: String,
     pub counts: Counts,
@@ -327,7 +327,7 @@ pub(crate) mod tests {
         };
         Pools {
             workers: vec![worker(0), worker(1)],
-            retired: vec![Retired {
+            retired: vec![RetiredPool {
                 slot: 1,
                 name: name.into(),
                 counts: pools[0].counts.clone(),

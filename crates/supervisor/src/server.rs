@@ -5,7 +5,6 @@
 
 mod booting;
 mod cache;
-mod deaths;
 mod elastic;
 mod forking;
 mod front;
@@ -18,6 +17,7 @@ mod saturation;
 mod shared;
 mod status;
 mod stopping;
+mod worker_exits;
 mod workers;
 mod zygotes;
 
@@ -30,10 +30,10 @@ use ipc::{FromWorker, FromZygote};
 use shm::{Latencies, Snapshot};
 
 use crate::balancing::Balancing;
-use crate::ending::{Ending, LAST_MESSAGES};
 use crate::error::Error;
 use crate::event::{Command, Event, Events, ReplyTo, Timer};
 use crate::link::Received;
+use crate::process_exit::{LAST_MESSAGES, ProcessExit};
 use crate::server::main_loop::ReloadSettings;
 use crate::signal::Signal;
 use crate::sockets::Sockets;
@@ -192,7 +192,7 @@ impl Server {
     fn worker_message(&mut self, id: WorkerId, said: Received<FromWorker>) {
         match said {
             Received::Message(FromWorker::Ready, _) => self.ready(id),
-            Received::Message(FromWorker::Leaving { reason }, _) => self.leaving(id, &reason),
+            Received::Message(FromWorker::Draining { reason }, _) => self.draining(id, &reason),
             Received::Message(FromWorker::WantsRecycle { reason, broken }, _) => {
                 self.wants_recycle(id, &reason, broken)
             }
@@ -232,17 +232,17 @@ impl Server {
         }
     }
 
-    fn ending_of(&mut self, pid: u32) -> Option<&mut Ending> {
+    fn ending_of(&mut self, pid: u32) -> Option<&mut ProcessExit> {
         let front = self.front.process.as_mut();
         if let Some(front) = front.filter(|front| front.pid == pid) {
-            return Some(&mut front.ending);
+            return Some(&mut front.exit);
         }
         if let Some(zygote) = self.generations.zygote_mut(pid) {
-            return Some(&mut zygote.ending);
+            return Some(&mut zygote.exit);
         }
         let mut workers = self.workers.values_mut();
         let worker = workers.find(|worker| worker.pid == Some(pid))?;
-        Some(&mut worker.ending)
+        Some(&mut worker.exit)
     }
 
     /// Handles the end of a zygote, the front or a worker. Any other process is one that the app left behind.
@@ -269,7 +269,7 @@ impl Server {
     /// Handles the end of a worker's process. Its parent may not have reported how it ended.
     fn worker_gone(&mut self, id: WorkerId) {
         let worker = self.workers.get(&id);
-        let status = worker.and_then(|worker| worker.ending.status());
+        let status = worker.and_then(|worker| worker.exit.status());
         self.worker_ended(id, status);
     }
 

@@ -59,16 +59,16 @@ pub(crate) fn describe(status: i32) -> String {
 
 /// A signal that killed a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Deadly(i32);
+pub(crate) struct FatalSignal(i32);
 
 /// Returns the signal in a raw wait status.
-pub(crate) fn deadly(status: i32) -> Option<Deadly> {
+pub(crate) fn fatal_signal(status: i32) -> Option<FatalSignal> {
     Some(status & 0x7f)
         .filter(|signal| *signal != 0)
-        .map(Deadly)
+        .map(FatalSignal)
 }
 
-impl Deadly {
+impl FatalSignal {
     /// Whether a process, or the kernel when memory runs out, sends this signal. A fault in PHP or an extension raises
     /// another one.
     pub(crate) fn is_sent(self) -> bool {
@@ -109,9 +109,9 @@ mod tests {
 
     #[test]
     fn signals_of_faults_are_told_from_those_that_are_sent() {
-        assert_eq!(deadly(3 << 8), None);
-        let segv = deadly(11 | 0x80).expect("a signal");
-        let kill = deadly(9).expect("a signal");
+        assert_eq!(fatal_signal(3 << 8), None);
+        let segv = fatal_signal(11 | 0x80).expect("a signal");
+        let kill = fatal_signal(9).expect("a signal");
         assert_eq!((segv.is_sent(), kill.is_sent()), (false, true));
         assert_eq!(segv.name(), "SIGSEGV");
     }

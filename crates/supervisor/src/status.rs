@@ -70,7 +70,7 @@ pub struct Status {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrontStatus {
     pub pid: Option<u32>,
-    /// `starting`, `ready` or `leaving`.
+    /// `starting`, `ready` or `draining`.
     pub state: String,
     pub uptime_seconds: f64,
     pub connections: u64,

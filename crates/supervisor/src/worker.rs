@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use shm::{Counter, InFlight, Scoreboard};
 use tokio::io::Interest;
 
-use crate::ending::{Ending, LAST_MESSAGES};
 use crate::event::{Event, Events};
 use crate::link::Link;
+use crate::process_exit::{LAST_MESSAGES, ProcessExit};
 
 /// The id of a worker, never reused.
 pub(crate) type WorkerId = u64;
@@ -31,17 +31,17 @@ pub enum State {
     /// Ready, while its successor starts.
     Recycling,
     /// Finishes its requests and leaves, because it was told to or by itself.
-    Leaving,
+    Draining,
 }
 
 impl State {
-    /// The length is that of the enum, because `Leaving` is its last variant.
-    pub(crate) const ALL: [State; State::Leaving as usize + 1] = [
+    /// The length is that of the enum, because `Draining` is its last variant.
+    pub(crate) const ALL: [State; State::Draining as usize + 1] = [
         State::Forking,
         State::Starting,
         State::Ready,
         State::Recycling,
-        State::Leaving,
+        State::Draining,
     ];
 }
 
@@ -52,7 +52,7 @@ impl Display for State {
             State::Starting => "starting",
             State::Ready => "ready",
             State::Recycling => "recycling",
-            State::Leaving => "leaving",
+            State::Draining => "draining",
         })
     }
 }
@@ -69,7 +69,7 @@ pub(crate) struct Worker {
     pub(crate) board: Scoreboard,
     /// The front's end of the worker's front channel, for this front and the next.
     pub(crate) front_channel: Option<OwnedFd>,
-    pub(crate) ending: Ending,
+    pub(crate) exit: ProcessExit,
     link: Link<ToWorker>,
     is_killed: Cell<bool>,
     /// Since when the worker has begun no request, and how many it had begun then.
@@ -96,7 +96,7 @@ impl Worker {
             probes: None,
             board,
             front_channel,
-            ending: Ending::default(),
+            exit: ProcessExit::default(),
             link,
             is_killed: Cell::new(false),
             quiet: (since, 0),
@@ -142,7 +142,7 @@ impl Worker {
     }
 
     pub(crate) fn drain(&mut self, linger: bool, deadline: Duration) {
-        self.advance(State::Leaving);
+        self.advance(State::Draining);
         self.link.send(
             ToWorker::Drain(Drain {
                 linger,

@@ -6,9 +6,9 @@ use cache_link::{Answer, encode};
 use crate::entry::Entry;
 
 /// An encoded answer with its length.
-pub(crate) type Sent = Vec<u8>;
+pub(crate) type EncodedAnswer = Vec<u8>;
 
-pub(crate) fn sent(answer: &Answer<'_>) -> Sent {
+pub(crate) fn sent(answer: &Answer<'_>) -> EncodedAnswer {
     encode(answer).unwrap_or_default()
 }
 
@@ -16,23 +16,23 @@ pub(crate) fn flag(is_it: bool) -> Answer<'static> {
     if is_it { Answer::Yes } else { Answer::No }
 }
 
-pub(crate) fn yes(is_it: bool) -> Sent {
+pub(crate) fn yes(is_it: bool) -> EncodedAnswer {
     sent(&flag(is_it))
 }
 
-pub(crate) fn denied() -> Sent {
+pub(crate) fn denied() -> EncodedAnswer {
     refused(Refused::Denied)
 }
 
-pub(crate) fn refused(why: Refused) -> Sent {
+pub(crate) fn refused(why: Refused) -> EncodedAnswer {
     sent(&Answer::refused(why))
 }
 
-fn or_refused(answer: Result<Sent, Refused>) -> Sent {
+fn or_refused(answer: Result<EncodedAnswer, Refused>) -> EncodedAnswer {
     answer.unwrap_or_else(refused)
 }
 
-pub(crate) fn said(result: Result<bool, Refused>) -> Sent {
+pub(crate) fn said(result: Result<bool, Refused>) -> EncodedAnswer {
     or_refused(result.map(yes))
 }
 
@@ -44,18 +44,18 @@ pub(crate) fn stored(result: Result<Stored, Refused>) -> Answer<'static> {
     }
 }
 
-pub(crate) fn marks(result: Result<Vec<Mark>, Refused>) -> Sent {
+pub(crate) fn marks(result: Result<Vec<Mark>, Refused>) -> EncodedAnswer {
     or_refused(result.map(|marks| {
         let marks = marks.iter().map(|mark| (mark.stamp, mark.cell));
         sent(&Answer::Marks(marks.collect()))
     }))
 }
 
-pub(crate) fn sum(result: Result<i64, Refused>) -> Sent {
+pub(crate) fn sum(result: Result<i64, Refused>) -> EncodedAnswer {
     or_refused(result.map(|sum| sent(&Answer::Sum(sum))))
 }
 
-pub(crate) fn claim(result: Result<Claim, Refused>) -> Sent {
+pub(crate) fn claim(result: Result<Claim, Refused>) -> EncodedAnswer {
     or_refused(result.map(|claim| match claim {
         Claim::Taken(token) => sent(&Answer::Number(token)),
         Claim::Held(by) => sent(&Answer::Held((by.process, by.task, by.started))),
@@ -63,7 +63,7 @@ pub(crate) fn claim(result: Result<Claim, Refused>) -> Sent {
 }
 
 /// Returns the answer for a computation or a lock that another machine has.
-pub(crate) fn held_elsewhere() -> Sent {
+pub(crate) fn held_elsewhere() -> EncodedAnswer {
     sent(&Answer::Held((0, 0, 0)))
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn value<'e>(cache: &Cache, entry: &'e Entry) -> Answer<'e> {
     }
 }
 
-pub(crate) fn found(found: &Found, bytes: &[u8]) -> Sent {
+pub(crate) fn found(found: &Found, bytes: &[u8]) -> EncodedAnswer {
     sent(&Answer::Value {
         form: found.form as u8,
         int: found.int,

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use cache::Refused;
-use cache_link::{Answer, Wanted};
+use cache_link::{Answer, WriteMessage};
 
-use crate::answers::{self, Sent, refused, sent};
+use crate::answers::{self, EncodedAnswer, refused, sent};
 use crate::call::Call;
 use crate::entry::Reply;
 use crate::operations::{of_tag, of_value};
@@ -13,7 +13,7 @@ use crate::state::{State, Tier};
 use crate::status::add;
 
 impl Tier {
-    pub(crate) async fn read_many(&self, keys: &[&[u8]]) -> Sent {
+    pub(crate) async fn read_many(&self, keys: &[&[u8]]) -> EncodedAnswer {
         add(&self.counters.reads, keys.len());
         let entries: Vec<_> = keys.iter().map(|key| self.key("v:", key)).collect();
         let mut get = Call::script(&self.scripts.get_many, &entries);
@@ -42,9 +42,9 @@ impl Tier {
     }
 
     /// Makes the versions of all tags once, then writes each value as a single write does.
-    pub(crate) async fn write_many(&self, all: &[Wanted<'_>]) -> Sent {
+    pub(crate) async fn write_many(&self, all: &[WriteMessage<'_>]) -> EncodedAnswer {
         add(&self.counters.writes, all.len());
-        if all.iter().any(Wanted::is_computed) {
+        if all.iter().any(WriteMessage::is_computed) {
             return each(all.iter().map(|_| Answer::refused(Refused::Denied)));
         }
         let tags: Vec<Vec<Vec<u8>>> = all.iter().map(names).collect();
@@ -81,7 +81,7 @@ impl Tier {
         .await
     }
 
-    pub(crate) async fn delete_many(&self, keys: &[&[u8]]) -> Sent {
+    pub(crate) async fn delete_many(&self, keys: &[&[u8]]) -> EncodedAnswer {
         add(&self.counters.writes, keys.len());
         let places: Vec<_> = keys
             .iter()
@@ -93,7 +93,8 @@ impl Tier {
             keys.iter().map(|key| of_value(key)),
             &Call::One(delete),
             |state| {
-                keys.iter().for_each(|key| state.marks.written(key));
+                keys.iter()
+                    .for_each(|key| state.pending_deletes.written(key));
                 let deleted = self.cache.delete_many(keys);
                 deleted.map_or_else(refused, flags)
             },
@@ -109,7 +110,7 @@ impl Tier {
         .await
     }
 
-    pub(crate) async fn delete_tags(&self, tags: &[&[u8]]) -> Sent {
+    pub(crate) async fn delete_tags(&self, tags: &[&[u8]]) -> EncodedAnswer {
         add(&self.counters.writes, tags.len());
         let mut unlink = redis::cmd("UNLINK");
         for tag in tags {
@@ -119,7 +120,7 @@ impl Tier {
             tags.iter().map(|tag| of_tag(tag)),
             &Call::One(unlink),
             |state| {
-                tags.iter().for_each(|tag| state.marks.tag(tag));
+                tags.iter().for_each(|tag| state.pending_deletes.tag(tag));
                 answers::sum(self.cache.delete_tags(tags).map(count))
             },
             |_, _, deleted: i64| {
@@ -134,7 +135,7 @@ impl Tier {
     }
 }
 
-fn names(wanted: &Wanted<'_>) -> Vec<Vec<u8>> {
+fn names(wanted: &WriteMessage<'_>) -> Vec<Vec<u8>> {
     wanted.tags.iter().map(|tag| tag.to_vec()).collect()
 }
 
@@ -142,10 +143,10 @@ fn count(tags: usize) -> i64 {
     i64::try_from(tags).unwrap_or(i64::MAX)
 }
 
-fn flags(of_each: Vec<bool>) -> Sent {
+fn flags(of_each: Vec<bool>) -> EncodedAnswer {
     each(of_each.into_iter().map(answers::flag))
 }
 
-fn each<'a>(answers: impl Iterator<Item = Answer<'a>>) -> Sent {
+fn each<'a>(answers: impl Iterator<Item = Answer<'a>>) -> EncodedAnswer {
     sent(&Answer::Many(answers.collect()))
 }

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use cache::{Claim, Owner, Refused, Space};
-use cache_link::{Answer, Wanted};
+use cache_link::{Answer, WriteMessage};
 
-use crate::answers::{self, Sent, held_elsewhere, refused, sent, yes};
+use crate::answers::{self, EncodedAnswer, held_elsewhere, refused, sent, yes};
 use crate::call::Call;
 use crate::entry::{milliseconds, number};
 use crate::state::{Link, State, Tier};
@@ -54,7 +54,10 @@ impl RemoteClaims {
 impl Tier {
     /// Returns the claim in Redis of the computation that a write ends; as the error, an answer if the caller has lost the
     /// claim.
-    pub(crate) fn claim_of(&self, wanted: &Wanted<'_>) -> Result<Option<RemoteClaim>, Sent> {
+    pub(crate) fn claim_of(
+        &self,
+        wanted: &WriteMessage<'_>,
+    ) -> Result<Option<RemoteClaim>, EncodedAnswer> {
         let Some(token) = wanted.claim() else {
             return Ok(None);
         };
@@ -67,7 +70,12 @@ impl Tier {
         Err(sent(&Answer::No))
     }
 
-    pub(crate) async fn claim(&self, key: &[u8], owner: (u32, u32, u64), ttl: u64) -> Sent {
+    pub(crate) async fn claim(
+        &self,
+        key: &[u8],
+        owner: (u32, u32, u64),
+        ttl: u64,
+    ) -> EncodedAnswer {
         let (process, task, started) = owner;
         let owner = Owner {
             process,
@@ -110,7 +118,7 @@ impl Tier {
     }
 
     /// Releases the claim of a computation. In Redis that happens in the background, because no caller waits for it.
-    pub(crate) fn give_back(self: &Arc<Tier>, key: &[u8], token: u64) -> Sent {
+    pub(crate) fn give_back(self: &Arc<Tier>, key: &[u8], token: u64) -> EncodedAnswer {
         let claim = {
             let mut state = self.state();
             let claim = state.claims.of(key, token);
@@ -138,7 +146,12 @@ impl Tier {
         .await
     }
 
-    pub(crate) async fn lock(&self, name: &[u8], owner: (u32, u32, u64), ttl: u64) -> Sent {
+    pub(crate) async fn lock(
+        &self,
+        name: &[u8],
+        owner: (u32, u32, u64),
+        ttl: u64,
+    ) -> EncodedAnswer {
         let keys = [self.key("l:", name), self.key("fence", b"")];
         let mut lock = Call::script(&self.scripts.lock, &keys);
         lock.arg(self.name_of(owner)).arg(milliseconds(ttl));
@@ -163,7 +176,7 @@ impl Tier {
     }
 
     /// Extends a lock by `ttl`, releases it for 0, only checks it for `None`.
-    pub(crate) async fn hold(&self, name: &[u8], token: u64, ttl: Option<u64>) -> Sent {
+    pub(crate) async fn hold(&self, name: &[u8], token: u64, ttl: Option<u64>) -> EncodedAnswer {
         let mut hold = Call::script(&self.scripts.hold, &[self.key("l:", name)]);
         let time = ttl.map_or(-1, |ttl| milliseconds(ttl).cast_signed());
         hold.arg(token / SCALE).arg(time);
@@ -177,7 +190,11 @@ impl Tier {
         .await
     }
 
-    pub(crate) async fn holder(&self, name: &[u8], owner: Option<(u32, u32, u64)>) -> Sent {
+    pub(crate) async fn holder(
+        &self,
+        name: &[u8],
+        owner: Option<(u32, u32, u64)>,
+    ) -> EncodedAnswer {
         let mut holder = Call::script(&self.scripts.holder, &[self.key("l:", name)]);
         let owner = owner.map(|owner| self.name_of(owner));
         holder.arg(owner.unwrap_or_default());

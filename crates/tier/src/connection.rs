@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use crate::call::Call;
 use crate::entry::milliseconds;
-use crate::marks::{Change, Marks};
+use crate::pending_deletes::{Change, PendingDeletes};
 use crate::state::{Link, State, Tier};
 use crate::status::count;
 
@@ -20,7 +20,7 @@ use crate::status::count;
 const HEARTBEAT: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// Marked keys that are sent at a time when Redis is back.
+/// Keys that are deleted at a time when Redis is back.
 const AT_ONCE: usize = 500;
 
 /// Error codes of a Redis that has the wrong role now, or is not ready: another connection may find the right one.
@@ -168,30 +168,30 @@ async fn prepare(tier: &Tier, connection: &mut MultiplexedConnection) -> RedisRe
     Ok(())
 }
 
-/// Deletes the marked keys in Redis, then forgets the memory, then sets the link to Redis. Operations wait meanwhile.
+/// Deletes the pending keys in Redis, then forgets the memory, then sets the link to Redis. Operations wait meanwhile.
 async fn give_back(
     tier: &Tier,
     connection: &mut MultiplexedConnection,
     generation: u64,
 ) -> RedisResult<()> {
-    let marks = {
+    let pending_deletes = {
         let mut state = tier.state();
         tier.set_link(&mut state, Link::Returning);
-        state.marks.clone()
+        state.pending_deletes.clone()
     };
-    replay(tier, connection, &marks).await?;
+    replay(tier, connection, &pending_deletes).await?;
     let mut state = tier.state();
     if state.generation != generation {
         return Err(RedisError::from((ErrorKind::Io, "it was lost again")));
     }
-    state.marks = Marks::default();
+    state.pending_deletes = PendingDeletes::default();
     state.error = None;
     forget_all(tier, &mut state);
     tier.set_link(&mut state, Link::There(connection.clone()));
     let redis = tier.options.shown();
-    let marked = marks.len();
+    let invalidated = pending_deletes.len();
     logging::info!(
-        "redis is there, the cache is shared with its servers redis={redis} invalidated={marked}"
+        "redis is there, the cache is shared with its servers redis={redis} invalidated={invalidated}"
     );
     Ok(())
 }
@@ -206,13 +206,13 @@ fn forget_all(tier: &Tier, state: &mut State) {
 async fn replay(
     tier: &Tier,
     connection: &mut MultiplexedConnection,
-    marks: &Marks,
+    pending_deletes: &PendingDeletes,
 ) -> RedisResult<()> {
     let tags = tier.key("t:", b"");
-    // Also if nothing is marked, because this write fails on a replica.
+    // Also if nothing is pending, because this write fails on a replica.
     version_of_all(tier).exec_async(connection).await?;
-    let whole = marks.cleared.then(|| tags.clone());
-    let names = marks.tags.iter().map(|tag| tier.key("t:", tag));
+    let whole = pending_deletes.cleared.then(|| tags.clone());
+    let names = pending_deletes.tags.iter().map(|tag| tier.key("t:", tag));
     let tag_keys: Vec<_> = whole.into_iter().chain(names).collect();
     for keys in tag_keys.chunks(AT_ONCE) {
         redis::cmd("UNLINK")
@@ -220,7 +220,7 @@ async fn replay(
             .exec_async(connection)
             .await?;
     }
-    let keys: Vec<_> = marks.keys.iter().collect();
+    let keys: Vec<_> = pending_deletes.keys.iter().collect();
     for keys in keys.chunks(AT_ONCE) {
         let mut pipeline = redis::pipe();
         pipeline.add_command(version_of_all(tier)).ignore();

@@ -9,8 +9,8 @@
 //! the memory has nothing, and the next read asks Redis. This is correct in whatever order answers and invalidations are
 //! handled.
 //!
-//! While Redis is away the memory is the cache, and written keys are marked ([`marks`]). When Redis is back, the marked keys
-//! are deleted there, then the whole memory is forgotten; so no value from before or during the absence is read after it.
+//! While Redis is away the memory is the cache, and what is written is noted ([`pending_deletes`]). When Redis is back, those
+//! keys are deleted there, then the whole memory is forgotten; so no value from before or during the absence is read after it.
 #![forbid(unsafe_code)]
 
 mod answers;
@@ -20,10 +20,10 @@ mod claims;
 mod connection;
 mod entry;
 mod intake;
-mod marks;
 mod operations;
 mod options;
 mod order;
+mod pending_deletes;
 mod scripts;
 mod state;
 mod status;

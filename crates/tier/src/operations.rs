@@ -8,7 +8,7 @@ use cache_link::{Answer, Question};
 use redis::Cmd;
 use serde_bytes::Bytes;
 
-use crate::answers::{self, Sent, refused, said, sent, yes};
+use crate::answers::{self, EncodedAnswer, refused, said, sent, yes};
 use crate::call::Call;
 use crate::entry::{Entry, Reply, number};
 use crate::order::Ticket;
@@ -30,7 +30,7 @@ fn plain<'a>(names: &[&'a Bytes]) -> Vec<&'a [u8]> {
 }
 
 impl Tier {
-    pub(crate) async fn answer(self: &Arc<Tier>, question: Question<'_>) -> Sent {
+    pub(crate) async fn answer(self: &Arc<Tier>, question: Question<'_>) -> EncodedAnswer {
         match question {
             Question::Read { key, bytes } => self.read(key, bytes).await,
             Question::ReadMany(keys) => self.read_many(&plain(&keys)).await,
@@ -64,7 +64,7 @@ impl Tier {
         }
     }
 
-    async fn read(&self, key: &[u8], bytes: bool) -> Sent {
+    async fn read(&self, key: &[u8], bytes: bool) -> EncodedAnswer {
         count(&self.counters.reads);
         let mut get = Call::script(&self.scripts.get, &[self.key("v:", key)]);
         get.arg(self.key("t:", b""));
@@ -106,7 +106,7 @@ impl Tier {
         Some((entry, is_here))
     }
 
-    fn read_here(&self, key: &[u8]) -> Sent {
+    fn read_here(&self, key: &[u8]) -> EncodedAnswer {
         let mut bytes = Vec::new();
         match self.cache.read(key, &mut bytes) {
             Ok(Some(found)) => answers::found(&found, &bytes),
@@ -144,7 +144,7 @@ impl Tier {
         self.cache.write_versions(&write, &versions) == Ok(Stored::Yes)
     }
 
-    pub(crate) async fn delete(&self, key: &[u8]) -> Sent {
+    pub(crate) async fn delete(&self, key: &[u8]) -> EncodedAnswer {
         count(&self.counters.writes);
         let keys = [self.key("v:", key), self.key("c:", key)];
         let mut delete = Call::script(&self.scripts.delete, &keys);
@@ -153,7 +153,7 @@ impl Tier {
             [of_value(key)],
             &Call::One(delete),
             |state| {
-                state.marks.written(key);
+                state.pending_deletes.written(key);
                 said(self.cache.delete(key))
             },
             |state, _, was_there: Option<i64>| {
@@ -168,7 +168,7 @@ impl Tier {
         .await
     }
 
-    async fn clear(&self) -> Sent {
+    async fn clear(&self) -> EncodedAnswer {
         count(&self.counters.writes);
         let mut unlink = redis::cmd("UNLINK");
         unlink.arg(self.key("t:", b""));
@@ -176,7 +176,7 @@ impl Tier {
             [of_tag(b"")],
             &Call::One(unlink),
             |state| {
-                state.marks.clear();
+                state.pending_deletes.clear();
                 said(self.cache.clear().map(|()| true))
             },
             |state, _, _: i64| {
@@ -190,7 +190,7 @@ impl Tier {
     }
 
     /// Returns the tags as they are now. Their earlier versions are of no use to a value that is computed from now on.
-    async fn tags(&self, names: &[&[u8]]) -> Sent {
+    async fn tags(&self, names: &[&[u8]]) -> EncodedAnswer {
         let mut get = redis::cmd("MGET");
         for name in names {
             get.arg(self.key("t:", name));
@@ -218,7 +218,7 @@ impl Tier {
         .await
     }
 
-    async fn wait_for(&self, key: &[u8], most: u64) -> Sent {
+    async fn wait_for(&self, key: &[u8], most: u64) -> EncodedAnswer {
         let waiting = {
             let mut state = self.state();
             Arc::clone(state.awaited.entry(key.to_vec()).or_default())

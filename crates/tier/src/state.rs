@@ -16,9 +16,9 @@ use tokio::sync::Notify;
 use crate::call::Call;
 use crate::claims::RemoteClaims;
 use crate::connection::{has_code, is_refusal};
-use crate::marks::Marks;
 use crate::options::Options;
 use crate::order::{Order, Ticket};
+use crate::pending_deletes::PendingDeletes;
 use crate::scripts::Scripts;
 use crate::status::{Counters, Status, count, counted};
 use crate::{connection, intake};
@@ -26,7 +26,7 @@ use crate::{connection, intake};
 /// The link to Redis.
 pub(crate) enum Link {
     Away,
-    /// Redis responds again, and the marked keys are being deleted there; operations wait.
+    /// Redis responds again, and the pending keys are being deleted there; operations wait.
     Returning,
     There(MultiplexedConnection),
 }
@@ -38,7 +38,7 @@ pub(crate) struct State {
     /// The number of the current connection; each connection gets another one.
     pub(crate) generation: u64,
     pub(crate) order: Order,
-    pub(crate) marks: Marks,
+    pub(crate) pending_deletes: PendingDeletes,
     pub(crate) claims: RemoteClaims,
     /// The tasks that wait for a change of a key.
     pub(crate) awaited: HashMap<Vec<u8>, Arc<Notify>>,
@@ -94,7 +94,7 @@ impl Tier {
                 error: None,
                 generation: 0,
                 order: Order::default(),
-                marks: Marks::default(),
+                pending_deletes: PendingDeletes::default(),
                 claims: RemoteClaims::default(),
                 awaited: HashMap::new(),
             }),
@@ -188,7 +188,7 @@ impl Tier {
         }
         self.set_link(state, Link::Away);
         state.error = Some(why.to_owned());
-        count(&self.counters.losses);
+        count(&self.counters.disconnects);
         logging::warning!(
             "redis is away, the cache of this server goes on alone redis={} error={why}",
             self.options.shown()
@@ -219,12 +219,12 @@ impl Tier {
             is_there: matches!(state.link, Link::There(_)),
             seconds: state.since.elapsed().as_secs(),
             error: state.error.clone(),
-            marked: state.marks.len() as u64,
+            pending_deletes: state.pending_deletes.len() as u64,
             reads: counted(&counters.reads),
             hits: counted(&counters.hits),
             writes: counted(&counters.writes),
             invalidations: counted(&counters.invalidations),
-            losses: counted(&counters.losses),
+            disconnects: counted(&counters.disconnects),
             denied: counted(&counters.denied),
         }
     }

@@ -15,7 +15,7 @@ pub struct Status {
     /// Why Redis is away.
     pub error: Option<String>,
     /// Keys and tags that were written while Redis was away.
-    pub marked: u64,
+    pub pending_deletes: u64,
     /// Reads that the memory could not answer, and those of them for which Redis had a value.
     pub reads: u64,
     pub hits: u64,
@@ -23,7 +23,7 @@ pub struct Status {
     /// Keys and tags that other servers have changed, or that have expired or were evicted in Redis.
     pub invalidations: u64,
     /// How often Redis went away.
-    pub losses: u64,
+    pub disconnects: u64,
     /// Operations that Redis answered with an error.
     pub denied: u64,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Counters {
     pub(crate) hits: AtomicU64,
     pub(crate) writes: AtomicU64,
     pub(crate) invalidations: AtomicU64,
-    pub(crate) losses: AtomicU64,
+    pub(crate) disconnects: AtomicU64,
     pub(crate) denied: AtomicU64,
 }
 

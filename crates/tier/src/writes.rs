@@ -1,10 +1,10 @@
 //! Writing: the call to Redis, and the entry that the memory keeps.
 
 use cache::{Condition, Form, Mark, Refused, Stored, Write};
-use cache_link::{Answer, Wanted};
+use cache_link::{Answer, WriteMessage};
 use redis::Cmd;
 
-use crate::answers::{self, Sent, denied, refused, sent};
+use crate::answers::{self, EncodedAnswer, denied, refused, sent};
 use crate::call::Call;
 use crate::claims::RemoteClaim;
 use crate::entry::{Entry, Reply, before_end, condition, milliseconds, number, value};
@@ -15,7 +15,7 @@ use crate::state::{State, Tier};
 use crate::status::count;
 
 impl Tier {
-    pub(crate) async fn write(&self, wanted: &Wanted<'_>) -> Sent {
+    pub(crate) async fn write(&self, wanted: &WriteMessage<'_>) -> EncodedAnswer {
         count(&self.counters.writes);
         let key = wanted.key;
         let claim = match self.claim_of(wanted) {
@@ -54,7 +54,7 @@ impl Tier {
     /// Returns the command for a write.
     pub(crate) fn set(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &WriteMessage<'_>,
         claim: Option<&RemoteClaim>,
         names: &[Vec<u8>],
         versions: &[String],
@@ -82,7 +82,7 @@ impl Tier {
 
     /// Returns names and versions of the tags for the entry; the versions are fixed for a computation. `None` if one of its
     /// tags is gone.
-    pub(crate) fn tags_of(&self, wanted: &Wanted<'_>) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
+    pub(crate) fn tags_of(&self, wanted: &WriteMessage<'_>) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
         if wanted.marks.is_empty() {
             let names: Vec<_> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
             let any = vec![String::new(); names.len()];
@@ -106,7 +106,7 @@ impl Tier {
         &self,
         state: &State,
         ticket: &Ticket,
-        wanted: &Wanted<'_>,
+        wanted: &WriteMessage<'_>,
         names: &[Vec<u8>],
         versions: &[Vec<u8>],
     ) {
@@ -140,15 +140,19 @@ impl Tier {
         }
     }
 
-    pub(crate) fn write_here(&self, state: &mut State, wanted: &Wanted<'_>) -> Answer<'static> {
+    pub(crate) fn write_here(
+        &self,
+        state: &mut State,
+        wanted: &WriteMessage<'_>,
+    ) -> Answer<'static> {
         let stored = wanted.with(|write| self.cache.write(write));
         if stored != Ok(Stored::No) {
-            state.marks.written(wanted.key);
+            state.pending_deletes.written(wanted.key);
         }
         answers::stored(stored)
     }
 
-    pub(crate) async fn increment(&self, wanted: &Wanted<'_>) -> Sent {
+    pub(crate) async fn increment(&self, wanted: &WriteMessage<'_>) -> EncodedAnswer {
         count(&self.counters.writes);
         let key = wanted.key;
         let entry = self.key("v:", key);
@@ -184,12 +188,14 @@ impl Tier {
         .await
     }
 
-    fn increment_here(&self, state: &mut State, wanted: &Wanted<'_>) -> Sent {
+    fn increment_here(&self, state: &mut State, wanted: &WriteMessage<'_>) -> EncodedAnswer {
         let sum = wanted.with(|write| self.cache.increment(write.int, write));
         if sum.is_ok() && wanted.tags.is_empty() {
-            state.marks.added(wanted.key, wanted.int, wanted.ttl);
+            state
+                .pending_deletes
+                .added(wanted.key, wanted.int, wanted.ttl);
         } else if sum.is_ok() {
-            state.marks.written(wanted.key);
+            state.pending_deletes.written(wanted.key);
         }
         answers::sum(sum)
     }

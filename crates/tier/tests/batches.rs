@@ -229,7 +229,7 @@ fn a_batch_while_redis_is_away() {
     first.until_away();
     assert_eq!(write(&a, &keys[..10], &[]), vec![Ok(Stored::Yes); 10]);
     assert_eq!(delete(&a, &keys[10..]), 10);
-    assert_eq!(first.tier.status().marked, 20);
+    assert_eq!(first.tier.status().pending_deletes, 20);
     assert_eq!(read(&a, &keys[..11])[9..], [Some(10), None]);
     redis.revive();
     first.until_there();
@@ -283,7 +283,7 @@ fn a_key_that_does_not_exist_is_asked_for_once() {
         |worker: &Worker| assert_eq!((worker.get("other"), worker.get("other")), (None, None));
     many(&a);
     redis.cli(&["CLIENT", "KILL", "TYPE", "normal"]);
-    until("it was cut", || first.tier.status().losses > 0);
+    until("it was cut", || first.tier.status().disconnects > 0);
     first.until_there();
     assert_eq!(asked(&redis, || many(&a)).0, 1);
     redis.cli(&["FLUSHALL"]);

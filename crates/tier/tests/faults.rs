@@ -33,12 +33,12 @@ fn without_redis_each_server_goes_on_alone_and_returns_without_anything_old() {
         .claim(Space::Lock, b"l", Owner::here(1), 1_000_000);
     assert_eq!(lock, Err(Refused::Away), "two machines could have it");
     until("it is told why", || first.tier.status().error.is_some());
-    assert!(first.tier.status().marked >= 2);
+    assert!(first.tier.status().pending_deletes >= 2);
     redis.revive();
     first.until_there();
     second.until_there();
     assert_eq!((a.get("k"), b.get("k"), a.get("t")), (None, None, None));
-    assert_eq!(first.tier.status().marked, 0);
+    assert_eq!(first.tier.status().pending_deletes, 0);
     a.set("k", 3);
     b.comes("k", Some(3));
 }
@@ -124,10 +124,12 @@ fn a_connection_that_is_cut_misses_nothing() {
     for round in 1..=30 {
         a.set("k", round);
         b.comes("k", Some(round));
-        let losses = second.tier.status().losses;
+        let disconnects = second.tier.status().disconnects;
         redis.cli(&["CLIENT", "KILL", "TYPE", "normal"]);
         a.set("k", -round);
-        until("it was cut", || second.tier.status().losses > losses);
+        until("it was cut", || {
+            second.tier.status().disconnects > disconnects
+        });
         first.until_there();
         second.until_there();
         a.set("k", round + 1000);

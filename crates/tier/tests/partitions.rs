@@ -128,7 +128,7 @@ fn a_short_one_is_only_late() {
     relay.resume();
     a.comes("k", Some(2));
     a.comes("none", Some(2));
-    assert_eq!(first.tier.status().losses, 0);
+    assert_eq!(first.tier.status().disconnects, 0);
 }
 
 /// Again and again, with writes at all times.
@@ -137,13 +137,15 @@ fn many_of_them() {
     let (_redis, relay, first, second) = two();
     let (a, b) = (first.worker(), second.worker());
     for round in 1..6 {
-        let losses = first.tier.status().losses;
+        let disconnects = first.tier.status().disconnects;
         a.set("k", round);
         relay.stop();
         b.set("k", -round);
         b.set(&format!("new {round}"), round);
         a.set("k", round + 100);
-        until("it is noticed", || first.tier.status().losses > losses);
+        until("it is noticed", || {
+            first.tier.status().disconnects > disconnects
+        });
         if round % 2 == 0 {
             relay.close()
         } else {

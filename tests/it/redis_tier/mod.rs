@@ -176,7 +176,8 @@ fn gone_and_back(mut redis: Redis) {
     assert!(failed.contains("Redis is away"), "{failed}");
     let metrics = ok(&admin(&server, "/metrics"));
     assert!(
-        metrics.contains("hearth_redis_up 0\n") && metrics.contains("hearth_redis_marked 1\n"),
+        metrics.contains("hearth_redis_up 0\n")
+            && metrics.contains("hearth_redis_pending_deletes 1\n"),
         "{metrics}"
     );
     redis.revive();

@@ -218,7 +218,7 @@ fn until_waits(server: &Server, app: &str) {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let line = text
             .lines()
-            .find(|line| line.starts_with("sessions_awaited"));
+            .find(|line| line.starts_with("session_lock_waits"));
         line.is_some_and(|line| !line.ends_with(" 0"))
     });
 }

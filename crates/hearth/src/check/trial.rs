@@ -8,7 +8,7 @@ use std::process::Command;
 
 use build_id::BUILD_ID;
 use config::{Mode, Settings};
-use supervisor::{Printed, Program};
+use supervisor::{BootOutput, Program};
 
 use super::recommend::Advice;
 
@@ -46,7 +46,7 @@ impl From<io::Error> for Failed {
 pub(super) fn boot(
     advice: &Advice,
     settings: &Settings,
-    printed: &mut Printed,
+    printed: &mut BootOutput,
 ) -> Result<Booted, Failed> {
     if !advice.is_resident() {
         syntax(settings)?;

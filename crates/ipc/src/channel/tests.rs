@@ -90,7 +90,7 @@ proptest! {
     fn worker_messages_round_trip(linger: bool, deadline in 0.0..1e6f64, text in "(?s).*") {
         let drain = ToWorker::Drain(Drain { linger, deadline });
         prop_assert_eq!(round_trip(&drain), drain);
-        for message in [FromWorker::Ready, FromWorker::Leaving { reason: text.clone() }, FromWorker::Failed { message: text.clone() }] {
+        for message in [FromWorker::Ready, FromWorker::Draining { reason: text.clone() }, FromWorker::Failed { message: text.clone() }] {
             prop_assert_eq!(round_trip(&message), message);
         }
     }

@@ -40,7 +40,7 @@ bool hearth_cache_done(int outcome, size_t size)
 
 bool hearth_cache_is_refused(int outcome, const char *what)
 {
-	if (outcome != HEARTH_CACHE_FULL && outcome != HEARTH_CACHE_STUCK) {
+	if (outcome != HEARTH_CACHE_FULL && outcome != HEARTH_CACHE_LOCK_TIMEOUT) {
 		return false;
 	}
 	zend_throw_error(NULL, "%s: %s", what, outcome == HEARTH_CACHE_FULL

@@ -273,7 +273,7 @@ ZEND_METHOD(Hearth_Cache, clear)
 	ZEND_PARSE_PARAMETERS_NONE();
 	outcome = prefix ? hearth_on_cache_delete_tag((hearth_str){ZSTR_VAL(prefix), ZSTR_LEN(prefix)}) : hearth_on_cache_clear();
 	hearth_cache_done(outcome, 0);
-	RETURN_BOOL(outcome != HEARTH_CACHE_STUCK && !EG(exception));
+	RETURN_BOOL(outcome != HEARTH_CACHE_LOCK_TIMEOUT && !EG(exception));
 }
 
 ZEND_METHOD(Hearth_Cache, stats)

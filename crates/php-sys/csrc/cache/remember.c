@@ -209,13 +209,13 @@ static bool wait_for_turn(computation *of, zval *out)
 		}
 		if (is_there && (stale == 0 || stale > hearth_on_cache_now())) {
 			if (time > FIRST_WAIT) {
-				hearth_on_cache_count(HEARTH_CACHE_SPARED);
+				hearth_on_cache_count(HEARTH_CACHE_COALESCED);
 			}
 			return true;
 		}
 		outcome = claim(of, &holder);
 		if (outcome == HEARTH_CACHE_NO && is_there) {
-			hearth_on_cache_count(HEARTH_CACHE_SPARED);
+			hearth_on_cache_count(HEARTH_CACHE_COALESCED);
 			return true;
 		}
 		drop(out);

@@ -18,7 +18,7 @@ bool hearth_session_done(int outcome, size_t size)
 			php_error_docref(NULL, E_WARNING, "The session takes %zu bytes, and one may take at most %zu, half of cache.size: raise it, or "
 				"store less", size, hearth_on_cache_largest());
 			break;
-		case HEARTH_CACHE_STUCK:
+		case HEARTH_CACHE_LOCK_TIMEOUT:
 			php_error_docref(NULL, E_WARNING, "Another process has held the cache for 5 s");
 			break;
 		case HEARTH_CACHE_NOT_HELD:

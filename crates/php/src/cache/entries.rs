@@ -25,7 +25,7 @@ fn entry_for_c(entry: &Entry) -> hearth_cache_entry {
 
 quick_callbacks! {
     fn hearth_on_cache_count(event: c_int) {
-        let counter = if event == sys::HEARTH_CACHE_COMPUTED { Counter::Computed } else { Counter::Spared };
+        let counter = if event == sys::HEARTH_CACHE_COMPUTED { Counter::Computed } else { Counter::Coalesced };
         if let Some(cache) = cache() {
             cache.count(counter, 1);
         }

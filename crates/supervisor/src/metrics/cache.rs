@@ -59,8 +59,8 @@ const COUNTERS: [(&str, &str, &str); 12] = [
         "Computations of remember().",
     ),
     (
-        "spared",
-        "hearth_cache_spared_total",
+        "coalesced",
+        "hearth_cache_coalesced_total",
         "Calls of remember() that took the value that another call computed.",
     ),
     (
@@ -69,8 +69,8 @@ const COUNTERS: [(&str, &str, &str); 12] = [
         "Processes that died in the middle of an operation.",
     ),
     (
-        "stuck",
-        "hearth_cache_stuck_total",
+        "lock_timeouts",
+        "hearth_cache_lock_timeouts_total",
         "Operations that found the lock taken for 5 s.",
     ),
     (
@@ -84,8 +84,8 @@ const COUNTERS: [(&str, &str, &str); 12] = [
         "Writes of sessions that failed because the cache was full.",
     ),
     (
-        "sessions_awaited",
-        "hearth_sessions_awaited_total",
+        "session_lock_waits",
+        "hearth_session_lock_waits_total",
         "Openings of sessions that waited, because another request had the session.",
     ),
 ];
@@ -114,10 +114,10 @@ pub(super) fn redis(page: &mut Page, redis: &tier::Status) {
         u8::from(redis.is_there),
     );
     page.one(
-        "hearth_redis_marked",
+        "hearth_redis_pending_deletes",
         "gauge",
         "Keys and tags written while Redis was away: they are deleted there when it is back.",
-        redis.marked,
+        redis.pending_deletes,
     );
     for (metric, help, value) in redis_counters(redis) {
         page.one(metric, "counter", help, value);
@@ -147,9 +147,9 @@ fn redis_counters(redis: &tier::Status) -> [(&'static str, &'static str, u64); 6
             redis.invalidations,
         ),
         (
-            "hearth_redis_losses_total",
+            "hearth_redis_disconnects_total",
             "Times that the connection to Redis was lost.",
-            redis.losses,
+            redis.disconnects,
         ),
         (
             "hearth_redis_refused_total",

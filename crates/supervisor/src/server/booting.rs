@@ -10,12 +10,12 @@ use ipc::{BootFailure, Booted, FromZygote};
 
 use super::Server;
 use crate::boot;
-use crate::ending::Ending;
 use crate::error::Error;
 use crate::event::{Event, Timer};
 use crate::generation::{Generation, Slot, Zygote};
 use crate::link::{Link, Received};
 use crate::preload::{PreloadStatus, PreloadedFiles};
+use crate::process_exit::ProcessExit;
 use crate::program::Program;
 
 impl Server {
@@ -77,7 +77,7 @@ impl Server {
         Ok(Zygote {
             pid: child.id(),
             link: Some(link),
-            ending: Ending::default(),
+            exit: ProcessExit::default(),
         })
     }
 

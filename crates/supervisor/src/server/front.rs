@@ -111,7 +111,7 @@ impl Server {
                     logging::alert!("invalid message from the front: {mistake}");
                 }
                 self.events.later(KILL_GRACE, Timer::KillFront(pid));
-                if let Some(status) = front.ending.close() {
+                if let Some(status) = front.exit.close() {
                     self.front_ended(pid, status);
                 }
             }
@@ -124,10 +124,10 @@ impl Server {
             return false;
         };
         let mut counters = front.snapshot();
-        super::deaths::settle(&mut counters);
+        super::worker_exits::settle(&mut counters);
         self.ended_processes.add(&counters, &front.latencies());
         if self.stopping() {
-            if !front.is_leaving || status != 0 {
+            if !front.is_draining || status != 0 {
                 logging::error!("the front {} pid={pid}", describe(status));
             }
             self.close_front_channels();
@@ -237,7 +237,7 @@ impl Server {
         Some(FrontStatus {
             pid: front.map(|front| front.pid),
             state: match front {
-                Some(front) if front.is_leaving => "leaving",
+                Some(front) if front.is_draining => "draining",
                 Some(front) if front.is_ready => "ready",
                 _ => "starting",
             }

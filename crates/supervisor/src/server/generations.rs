@@ -124,7 +124,7 @@ impl Server {
         let old: Vec<WorkerId> = self
             .workers
             .iter()
-            .filter(|(_, worker)| worker.generation != current && worker.state() != State::Leaving)
+            .filter(|(_, worker)| worker.generation != current && worker.state() != State::Draining)
             .map(|(id, _)| *id)
             .collect();
         for id in old {
@@ -172,7 +172,7 @@ impl Server {
             .values_mut()
             .filter(|worker| worker.generation == number)
         {
-            worker.advance(State::Leaving);
+            worker.advance(State::Draining);
             worker.kill();
         }
         if let Some(generation) = self.generations.get_mut(number) {

@@ -11,7 +11,7 @@ use tokio::sync::oneshot::Sender;
 
 use super::Server;
 use crate::event::Timer;
-use crate::pool::{self, Budget, Counts, Pool, Pools, Retired, WorkerPools};
+use crate::pool::{self, Budget, Counts, Pool, Pools, RetiredPool, WorkerPools};
 use crate::status::Status;
 use crate::worker::{State, WorkerId};
 
@@ -21,7 +21,7 @@ const REPORT_TIMEOUT: Duration = Duration::from_millis(100);
 /// The known reports, and the callers that wait for new ones.
 #[derive(Debug, Default)]
 pub(super) struct PoolReports {
-    workers: BTreeMap<WorkerId, Known>,
+    workers: BTreeMap<WorkerId, WorkerReport>,
     retired: BTreeMap<(u32, String), Counts>,
     names: BTreeSet<String>,
     /// Counts the rounds of asking.
@@ -35,7 +35,7 @@ pub(super) struct PoolReports {
 }
 
 #[derive(Debug)]
-struct Known {
+struct WorkerReport {
     slot: u32,
     pools: Vec<Pool>,
     at: Instant,
@@ -52,7 +52,7 @@ impl PoolReports {
             known.owes_answer = false;
             return;
         }
-        let known = Known {
+        let known = WorkerReport {
             slot,
             pools: pool::parse(report, &mut self.names),
             at: Instant::now(),
@@ -93,7 +93,7 @@ impl Server {
             if !matches!(worker.state(), State::Ready | State::Recycling) {
                 continue;
             }
-            let known = pools.workers.entry(*id).or_insert_with(|| Known {
+            let known = pools.workers.entry(*id).or_insert_with(|| WorkerReport {
                 slot: worker.slot,
                 pools: Vec::new(),
                 at: Instant::now(),
@@ -177,7 +177,7 @@ impl Server {
                 .used_of(format!("pool {name}").as_bytes());
             Budget { name, total, used }
         };
-        let retired = |((slot, name), counts): (&(u32, String), &Counts)| Retired {
+        let retired = |((slot, name), counts): (&(u32, String), &Counts)| RetiredPool {
             slot: *slot,
             name: name.clone(),
             counts: counts.clone(),

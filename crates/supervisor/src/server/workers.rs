@@ -78,12 +78,12 @@ impl Server {
     }
 
     /// Handles a worker that leaves by itself: the successor starts while the worker finishes its requests.
-    pub(super) fn leaving(&mut self, id: WorkerId, reason: &str) {
+    pub(super) fn draining(&mut self, id: WorkerId, reason: &str) {
         let deadline = self.settings.reload_timeout;
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };
-        if !worker.advance(State::Leaving) {
+        if !worker.advance(State::Draining) {
             return;
         }
         let pid = worker.pid.unwrap_or_default();
@@ -119,7 +119,7 @@ impl Server {
             logging::alert!("invalid message from a worker: {mistake}");
         }
         self.events.later(KILL_GRACE, Timer::Kill(id));
-        if let Some(status) = self.workers.get_mut(&id).and_then(|it| it.ending.close()) {
+        if let Some(status) = self.workers.get_mut(&id).and_then(|it| it.exit.close()) {
             self.worker_ended(id, Some(status));
         }
     }

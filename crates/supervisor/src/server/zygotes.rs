@@ -22,7 +22,7 @@ impl Server {
         self.events.later(ZYGOTE_LEAVES, Timer::KillZygote(number));
         let generation = self.generations.get_mut(number);
         if let Some(zygote) = generation.and_then(|generation| generation.zygote.as_mut())
-            && let Some(status) = zygote.ending.close()
+            && let Some(status) = zygote.exit.close()
         {
             self.zygote_ended(number, status);
         }

@@ -170,15 +170,15 @@ fn write_redis(redis: &tier::Status, f: &mut fmt::Formatter<'_>) -> fmt::Result 
     if redis.is_there {
         return writeln!(
             f,
-            "redis       {} there since {since}; {} reads, {} writes, {} invalidations, {} losses",
-            redis.address, redis.reads, redis.writes, redis.invalidations, redis.losses
+            "redis       {} there since {since}; {} reads, {} writes, {} invalidations, {} disconnects",
+            redis.address, redis.reads, redis.writes, redis.invalidations, redis.disconnects
         );
     }
     let error = redis.error.as_deref().unwrap_or("not reached yet");
     writeln!(
         f,
-        "redis       {} AWAY since {since}, the cache of this server goes on alone; {} keys marked: {error}",
-        redis.address, redis.marked
+        "redis       {} AWAY since {since}, the cache of this server goes on alone; {} keys to delete there: {error}",
+        redis.address, redis.pending_deletes
     )
 }
 

@@ -62,7 +62,7 @@ pub(crate) async fn run_until_drained(
         if worker.host.is_unfit.get() {
             let reason = worker.host.why_it_leaves();
             let reason = reason.unwrap_or_else(|| FATAL.to_owned());
-            say(FromWorker::Leaving { reason })?;
+            say(FromWorker::Draining { reason })?;
             begin_drain(
                 worker,
                 Drain {

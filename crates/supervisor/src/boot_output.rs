@@ -8,12 +8,12 @@ use std::io::{self, PipeReader, Read};
 const KEPT: usize = 200;
 
 #[derive(Debug, Default)]
-pub struct Printed {
+pub struct BootOutput {
     start: Vec<u8>,
     length: u64,
 }
 
-impl Printed {
+impl BootOutput {
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -42,7 +42,7 @@ impl Printed {
 }
 
 /// The length of the output, and its first line that is not blank.
-impl fmt::Display for Printed {
+impl fmt::Display for BootOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let start = String::from_utf8_lossy(&self.start);
         let line = start.lines().map(str::trim).find(|line| !line.is_empty());

@@ -18,22 +18,22 @@ pub(crate) enum Change {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Marks {
+pub(crate) struct PendingDeletes {
     /// The cache was cleared, before all other changes.
     pub(crate) cleared: bool,
     pub(crate) tags: HashSet<Vec<u8>>,
     pub(crate) keys: HashMap<Vec<u8>, Change>,
 }
 
-impl Marks {
+impl PendingDeletes {
     pub(crate) fn len(&self) -> usize {
         usize::from(self.cleared) + self.tags.len() + self.keys.len()
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Marks {
+        *self = PendingDeletes {
             cleared: true,
-            ..Marks::default()
+            ..PendingDeletes::default()
         };
     }
 
@@ -73,21 +73,28 @@ mod tests {
 
     #[test]
     fn additions_are_summed_until_something_else_is_written() {
-        let mut marks = Marks::default();
-        marks.added(b"n", 2, 5);
-        marks.added(b"n", 3, 7);
-        assert_eq!(marks.keys[&b"n"[..]], Change::Added { by: 5, ttl: 5 });
-        marks.added(b"n", i64::MAX, 0);
-        assert_eq!(marks.keys[&b"n"[..]], Change::Written);
-        marks.written(b"m");
-        marks.added(b"m", 1, 0);
-        assert_eq!(marks.keys[&b"m"[..]], Change::Written);
+        let mut pending_deletes = PendingDeletes::default();
+        pending_deletes.added(b"n", 2, 5);
+        pending_deletes.added(b"n", 3, 7);
+        assert_eq!(
+            pending_deletes.keys[&b"n"[..]],
+            Change::Added { by: 5, ttl: 5 }
+        );
+        pending_deletes.added(b"n", i64::MAX, 0);
+        assert_eq!(pending_deletes.keys[&b"n"[..]], Change::Written);
+        pending_deletes.written(b"m");
+        pending_deletes.added(b"m", 1, 0);
+        assert_eq!(pending_deletes.keys[&b"m"[..]], Change::Written);
     }
 
     #[test]
     fn too_many_are_all() {
-        let mut marks = Marks::default();
-        (0..=MOST).for_each(|n| marks.written(&n.to_le_bytes()));
-        assert!(marks.cleared && marks.keys.is_empty() && marks.len() == 1);
+        let mut pending_deletes = PendingDeletes::default();
+        (0..=MOST).for_each(|n| pending_deletes.written(&n.to_le_bytes()));
+        assert!(
+            pending_deletes.cleared
+                && pending_deletes.keys.is_empty()
+                && pending_deletes.len() == 1
+        );
     }
 }

@@ -9,12 +9,12 @@ pub(crate) const LAST_MESSAGES: Duration = Duration::from_millis(100);
 /// The known facts of a process's end. Its last message may contain the reason, so that is read before the process counts as
 /// ended.
 #[derive(Debug, Default)]
-pub(crate) struct Ending {
+pub(crate) struct ProcessExit {
     is_closed: bool,
     status: Option<i32>,
 }
 
-impl Ending {
+impl ProcessExit {
     /// Marks the channel as read to the end. Returns the exit status if the process has exited already.
     pub(crate) fn close(&mut self) -> Option<i32> {
         self.is_closed = true;
@@ -35,14 +35,14 @@ impl Ending {
 
 #[cfg(test)]
 mod tests {
-    use super::Ending;
+    use super::ProcessExit;
 
     #[test]
     fn a_process_has_ended_when_it_exited_and_its_channel_is_closed() {
-        let mut exits_first = Ending::default();
+        let mut exits_first = ProcessExit::default();
         assert!(!exits_first.exit(256));
         assert_eq!(exits_first.close(), Some(256));
-        let mut closes_first = Ending::default();
+        let mut closes_first = ProcessExit::default();
         assert_eq!(closes_first.close(), None);
         assert!(closes_first.exit(9));
     }

@@ -6,7 +6,7 @@ use ipc::BootFailure;
 use shm::{Counter, Snapshot};
 
 use super::Server;
-use crate::signal::{deadly, describe};
+use crate::signal::{describe, fatal_signal};
 use crate::worker::{State, Worker, WorkerId, list};
 
 impl Server {
@@ -48,7 +48,7 @@ impl Server {
             let why = format!("a worker {ended} before it was ready; its output is above");
             return self.abort_generation(number, BootFailure::Failed(why));
         }
-        if state != State::Leaving {
+        if state != State::Draining {
             self.replace(id);
         }
         self.workers.remove(&id);
@@ -60,7 +60,7 @@ impl Server {
     /// while.
     fn blame(&self, worker: &Worker, status: Option<i32>) {
         let Some(signal) = status
-            .and_then(deadly)
+            .and_then(fatal_signal)
             .filter(|_| worker.has_served() && !worker.is_killed())
         else {
             return;
@@ -141,8 +141,8 @@ fn report(worker: &Worker, status: Option<i32>, ended: &str) {
     let computing = computing.map_or(String::new(), |request| {
         format!(" computing={:016x}", request.id)
     });
-    let clean = status == Some(0) || (worker.state() == State::Leaving && status.is_none());
-    if worker.state() == State::Leaving && clean && requests.is_empty() {
+    let clean = status == Some(0) || (worker.state() == State::Draining && status.is_none());
+    if worker.state() == State::Draining && clean && requests.is_empty() {
         logging::debug!("worker has left pid={pid} slot={slot} generation={number}");
     } else {
         let requests = list(&requests);

@@ -4,12 +4,12 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod ask;
 mod cache;
 mod check;
 mod client;
 mod exposure;
 mod failed;
+mod http_client;
 mod pages;
 mod preload;
 mod serve;

@@ -9,10 +9,10 @@ mod files;
 mod measure;
 mod php;
 mod record;
-mod rehearsal;
 mod replay;
+mod serve_trial;
 mod site;
-mod trial;
+mod start_trial;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! A file that may be preloaded, with everything that is known about it.
 
 use crate::facts::{Facts, Treatment};
-use crate::profile::Seen;
+use crate::profile::LoadCounts;
 
 /// The cost of a load without preloading: its time in ns, and its memory of opcache in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -16,14 +16,14 @@ pub struct Candidate {
     pub facts: Facts,
     pub treatment: Treatment,
     /// How often requests have loaded it; zero if no request did.
-    pub seen: Seen,
+    pub seen: LoadCounts,
     /// Its probability in the previous list, if it was preloaded during the whole recording.
     pub known: Option<f64>,
     pub load: Load,
 }
 
 impl Candidate {
-    pub fn new(facts: Facts, seen: Seen) -> Candidate {
+    pub fn new(facts: Facts, seen: LoadCounts) -> Candidate {
         let treatment = facts.treatment();
         Candidate {
             facts,

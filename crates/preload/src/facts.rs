@@ -68,12 +68,12 @@ impl Facts {
             (true, false) if self.only_guards() => Treatment::Compile,
             (true, false) => Treatment::Leave(format!(
                 "{}; that would not happen if its class is preloaded",
-                self.deeds()
+                self.side_effects()
             )),
             (_, true) if self.only_questions() => Treatment::Require,
             (_, true) => Treatment::Leave(format!(
                 "what it declares depends on its code, which {}",
-                self.deeds()
+                self.side_effects()
             )),
         }
     }
@@ -111,8 +111,8 @@ impl Facts {
     }
 
     /// Describes for people what the code does.
-    fn deeds(&self) -> String {
-        let deed = |code: &String| match code.split_once(':') {
+    fn side_effects(&self) -> String {
+        let side_effect = |code: &String| match code.split_once(':') {
             Some(("call", name)) => Some(format!("calls {}()", name.trim_start_matches('\\'))),
             Some(("loads", name)) => Some(format!("loads {name}, which may be an alias")),
             Some(("op", _)) => Some("runs code".into()),
@@ -125,10 +125,14 @@ impl Facts {
                 _ => None,
             },
         };
-        let deeds: BTreeSet<String> = self.code.iter().filter_map(deed).collect();
-        match deeds.is_empty() {
+        let side_effects: BTreeSet<String> = self.code.iter().filter_map(side_effect).collect();
+        match side_effects.is_empty() {
             true => "runs code".into(),
-            false => deeds.into_iter().take(3).collect::<Vec<_>>().join(", "),
+            false => side_effects
+                .into_iter()
+                .take(3)
+                .collect::<Vec<_>>()
+                .join(", "),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::candidate::Candidate;
 use crate::facts::Treatment;
 
 /// Files that are not preloaded, each with the reason.
-pub type Left = BTreeMap<String, String>;
+pub type LeftOut = BTreeMap<String, String>;
 
 /// The files that can be preloaded, by number, and the files that each needs.
 #[derive(Debug, Default)]
@@ -14,11 +14,11 @@ pub struct Graph {
     pub candidates: Vec<Candidate>,
     needs: Vec<BTreeSet<usize>>,
     uses: Vec<BTreeSet<usize>>,
-    pub left: Left,
+    pub left: LeftOut,
 }
 
 impl Graph {
-    /// Makes the graph of all known files. Left out are files that must not be preloaded, that declare the same as another
+    /// Makes the graph of all known files. LeftOut out are files that must not be preloaded, that declare the same as another
     /// one, or that need something missing, with all files that need those.
     pub fn new(candidates: Vec<Candidate>) -> Graph {
         let (candidates, mut left) = unique(candidates);
@@ -160,7 +160,7 @@ impl Graph {
             for other in self.needs[number].clone() {
                 let candidate = &mut self.candidates[other];
                 if candidate.probability() < probability {
-                    candidate.seen = crate::profile::Seen::default();
+                    candidate.seen = crate::profile::LoadCounts::default();
                     candidate.known = Some(probability);
                 }
             }
@@ -170,7 +170,7 @@ impl Graph {
 
 /// Leaves out the files that must not be preloaded, and of files that declare the same all those that requests may load
 /// instead of another.
-fn unique(mut candidates: Vec<Candidate>) -> (Vec<Candidate>, Left) {
+fn unique(mut candidates: Vec<Candidate>) -> (Vec<Candidate>, LeftOut) {
     candidates.sort_by(|a, b| {
         b.probability()
             .total_cmp(&a.probability())
@@ -188,14 +188,14 @@ fn unique(mut candidates: Vec<Candidate>) -> (Vec<Candidate>, Left) {
 
 /// Returns files that declare the same as another one. PHP refuses to load one of them if the other is preloaded, so one
 /// stays only if requests load no other.
-fn contested(candidates: &[Candidate]) -> Left {
+fn contested(candidates: &[Candidate]) -> LeftOut {
     let mut files: BTreeMap<(bool, String), BTreeSet<usize>> = BTreeMap::new();
     for (number, candidate) in candidates.iter().enumerate() {
         for name in candidate.facts.names() {
             files.entry(name).or_default().insert(number);
         }
     }
-    let mut left = Left::new();
+    let mut left = LeftOut::new();
     for ((is_class, name), files) in files.iter().filter(|(_, files)| files.len() > 1) {
         let loaded = |number: &&usize| candidates[**number].probability() > 0.0;
         let either = files.iter().filter(loaded).count() > 1;
@@ -260,12 +260,12 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::facts::tests::{class, empty};
-    use crate::profile::Seen;
+    use crate::profile::LoadCounts;
 
     pub(crate) fn candidate(file: &str, name: &str, needs: &[&str], loaded: u64) -> Candidate {
         Candidate::new(
             class(file, name, needs),
-            Seen {
+            LoadCounts {
                 loaded,
                 observed: 100,
             },
@@ -327,7 +327,7 @@ pub(crate) mod tests {
         let mut function = empty("f.php");
         function.functions = vec!["A".into()];
         let graph = Graph::new(vec![
-            Candidate::new(function, Seen::default()),
+            Candidate::new(function, LoadCounts::default()),
             candidate("a.php", "A", &[], 1),
         ]);
         assert!(graph.left.is_empty());

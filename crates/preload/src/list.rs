@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::choose::{Point, Strategy};
 use crate::facts::Treatment;
-use crate::graph::{Graph, Left};
+use crate::graph::{Graph, LeftOut};
 use crate::profile::Replay;
 use crate::recording::Settings;
 
@@ -47,8 +47,8 @@ pub struct Gain {
     pub requests: u64,
     pub paths: usize,
     /// The first requests to a fresh server.
-    pub cold_without: Cold,
-    pub cold_with: Cold,
+    pub cold_without: ColdStart,
+    pub cold_with: ColdStart,
     /// The time in which the server starts, in ms.
     pub boot_without: f64,
     pub boot_with: f64,
@@ -56,7 +56,7 @@ pub struct Gain {
 
 /// The time of the first request to a fresh server, and the median and the second slowest of the first hundred, in ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cold {
+pub struct ColdStart {
     pub first: f64,
     pub p50: f64,
     pub p99: f64,
@@ -84,7 +84,7 @@ pub struct List {
     pub requests: u64,
     pub routes: Vec<(String, u64)>,
     pub entries: Vec<Entry>,
-    pub left: Left,
+    pub left: LeftOut,
     /// Files that could be preloaded but are not worth it.
     pub spare: Vec<String>,
     pub curve: Vec<Point>,
@@ -105,14 +105,14 @@ pub struct Stale {
 }
 
 /// The current size and hash of a file; `None` if it does not exist.
-type Now = Option<(u64, String)>;
+type FileState = Option<(u64, String)>;
 
 /// The path of the JSON file beside a `preload.php`, which contains the whole list.
 pub fn beside(script: &Path) -> PathBuf {
     script.with_extension("json")
 }
 
-fn now(path: &Path) -> Now {
+fn now(path: &Path) -> FileState {
     let bytes = std::fs::read(path).ok()?;
     let digits = Sha256::digest(&bytes);
     let digits = digits.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -204,7 +204,7 @@ impl List {
     }
 
     /// Returns the entries that `preload.php` leaves out, because files have changed or do not exist any more.
-    pub fn stale(&self, now: impl Fn(&str) -> Now) -> Vec<Stale> {
+    pub fn stale(&self, now: impl Fn(&str) -> FileState) -> Vec<Stale> {
         let mut out: BTreeSet<usize> = BTreeSet::new();
         let mut stale = Vec::new();
         for (number, entry) in self.entries.iter().enumerate() {
@@ -272,7 +272,7 @@ pub(crate) mod tests {
             requests: 100,
             routes: vec![("GET /".into(), 100)],
             entries: List::entries_of(&graph, &chosen),
-            left: Left::new(),
+            left: LeftOut::new(),
             spare: Vec::new(),
             curve,
             replays: Vec::new(),

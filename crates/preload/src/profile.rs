@@ -14,12 +14,12 @@ pub struct Profile {
 
 /// The number of requests that have loaded a file, and of those in which that could be observed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Seen {
+pub struct LoadCounts {
     pub loaded: u64,
     pub observed: u64,
 }
 
-impl Seen {
+impl LoadCounts {
     /// The share of requests that load the file; `None` if it was preloaded all the time.
     pub fn probability(self) -> Option<f64> {
         (self.observed > 0).then(|| self.loaded as f64 / self.observed as f64)
@@ -123,9 +123,9 @@ impl Profile {
     }
 
     /// All files that were loaded or preloaded, with how often.
-    pub fn files(&self) -> BTreeMap<String, Seen> {
+    pub fn files(&self) -> BTreeMap<String, LoadCounts> {
         let total = self.requests();
-        let mut files: BTreeMap<String, Seen> = BTreeMap::new();
+        let mut files: BTreeMap<String, LoadCounts> = BTreeMap::new();
         for recording in &self.recordings {
             for (file, count) in &recording.files {
                 let seen = files.entry(file.clone()).or_default();
@@ -227,7 +227,7 @@ mod tests {
         let files = profile.files();
         assert_eq!(
             files["a.php"],
-            Seen {
+            LoadCounts {
                 loaded: 10,
                 observed: 40
             }

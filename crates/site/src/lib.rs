@@ -29,7 +29,7 @@ mod text;
 
 pub use body::FileBody;
 pub use files::StaticFile;
-pub use public::{Named, PublicFolder};
+pub use public::{PublicFolder, PublicPath};
 pub use representation::Representation;
 pub use route::{Refusal, Route};
 pub use routing::Site;

@@ -25,7 +25,7 @@ pub struct PublicFolder {
 
 /// The result of looking up a path in the public folder.
 #[derive(Debug)]
-pub enum Named {
+pub enum PublicPath {
     /// An open file: the file that was checked is the one that is sent.
     File(StaticFile),
     /// 301 to this path (and query): a directory with an index, without its slash.
@@ -76,49 +76,49 @@ impl PublicFolder {
             return Ok(None);
         }
         Ok(match self.named(head.resource()) {
-            Named::File(file) => {
+            PublicPath::File(file) => {
                 let sent = self.root.represent(file, &head.fields);
                 Some(sent.answer(head.method(), &head.fields))
             }
-            Named::Redirect(to) => Some(text::redirect(301, &to)),
-            Named::Forbidden => Some(text::answer(403, "Forbidden\n")),
-            Named::Nothing => None,
-            Named::Failed(error) => return Err(error),
+            PublicPath::Redirect(to) => Some(text::redirect(301, &to)),
+            PublicPath::Forbidden => Some(text::answer(403, "Forbidden\n")),
+            PublicPath::Nothing => None,
+            PublicPath::Failed(error) => return Err(error),
         })
     }
 
     /// Looks up `target`: a request's path as it was received, with or without `?` and a query, as raw bytes.
     #[must_use]
-    pub fn named(&self, target: impl AsRef<[u8]>) -> Named {
+    pub fn named(&self, target: impl AsRef<[u8]>) -> PublicPath {
         let (raw, query) = split(target.as_ref());
         let Some(clean) = path::clean(raw) else {
-            return Named::Nothing;
+            return PublicPath::Nothing;
         };
         if self.root.is_denied(&clean) {
-            return Named::Forbidden;
+            return PublicPath::Forbidden;
         }
         if self.root.is_dynamic(&clean) {
-            return Named::Nothing;
+            return PublicPath::Nothing;
         }
         match self.look(&clean, query) {
-            Named::Nothing => self
+            PublicPath::Nothing => self
                 .root
                 .fallback(&clean)
-                .map_or(Named::Nothing, Named::File),
+                .map_or(PublicPath::Nothing, PublicPath::File),
             named => named,
         }
     }
 
-    fn look(&self, clean: &[u8], query: Option<&[u8]>) -> Named {
+    fn look(&self, clean: &[u8], query: Option<&[u8]>) -> PublicPath {
         if clean.ends_with(b"/") {
             return self.index(clean);
         }
         // Files have an extension, and the routes of apps have none.
         if !names::has_extension(clean) && self.root.lacks(clean) {
-            return Named::Nothing;
+            return PublicPath::Nothing;
         }
         if names::is_hidden(clean) || names::is_source(clean) {
-            return Named::Nothing;
+            return PublicPath::Nothing;
         }
         match self.root.find(clean) {
             Found::Directory => self.without_slash(clean, query),
@@ -126,44 +126,44 @@ impl PublicFolder {
         }
     }
 
-    fn found(&self, found: Found, clean: &[u8]) -> Named {
+    fn found(&self, found: Found, clean: &[u8]) -> PublicPath {
         let (file, real) = match found {
             Found::File { file, real } => (file, real),
-            Found::Failed(error) => return Named::Failed(error),
-            Found::Directory | Found::Missing | Found::Refused => return Named::Nothing,
+            Found::Failed(error) => return PublicPath::Failed(error),
+            Found::Directory | Found::Missing | Found::Refused => return PublicPath::Nothing,
         };
         let real = real.as_ref().map(|real| real.as_os_str().as_bytes());
         let real = real.unwrap_or(clean);
         if self.root.denies_file(real) {
-            return Named::Forbidden;
+            return PublicPath::Forbidden;
         }
         match self.root.may_send(&file, real, clean) {
-            true => Named::File(file),
-            false => Named::Nothing,
+            true => PublicPath::File(file),
+            false => PublicPath::Nothing,
         }
     }
 
     /// Looks for the directory's `index.html`. Where there is an `index.php` too, that comes first, and the app serves the
     /// path.
-    fn index(&self, directory: &[u8]) -> Named {
+    fn index(&self, directory: &[u8]) -> PublicPath {
         let html = [directory, b"index.html"].concat();
         if self.root.lacks(&html) || names::is_hidden(directory) {
-            return Named::Nothing;
+            return PublicPath::Nothing;
         }
         let named = match self.root.find(&html) {
-            Found::Directory => Named::Nothing,
+            Found::Directory => PublicPath::Nothing,
             found => self.found(found, &html),
         };
         let php = || self.root.at(&[directory, b"index.php"].concat());
         match named {
-            Named::File(_) if Bounds::is_plain_file(&php()) => Named::Nothing,
+            PublicPath::File(_) if Bounds::is_plain_file(&php()) => PublicPath::Nothing,
             named => named,
         }
     }
 
-    fn without_slash(&self, clean: &[u8], query: Option<&[u8]>) -> Named {
+    fn without_slash(&self, clean: &[u8], query: Option<&[u8]>) -> PublicPath {
         match self.index(&[clean, b"/"].concat()) {
-            Named::File(_) => Named::Redirect(with_slash(clean, query)),
+            PublicPath::File(_) => PublicPath::Redirect(with_slash(clean, query)),
             named => named,
         }
     }

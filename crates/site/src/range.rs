@@ -6,7 +6,7 @@
 use http1::Fields;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestedRange {
     All,
     /// The positions of the first and the last byte.
     Part(u64, u64),
@@ -14,18 +14,18 @@ pub(crate) enum Wanted {
     Nothing,
 }
 
-pub(crate) fn wanted(fields: &Fields, length: u64) -> Wanted {
+pub(crate) fn requested(fields: &Fields, length: u64) -> RequestedRange {
     fields
         .text("Range")
-        .map_or(Wanted::All, |value| parse(value, length))
+        .map_or(RequestedRange::All, |value| parse(value, length))
 }
 
-fn parse(value: &str, length: u64) -> Wanted {
+fn parse(value: &str, length: u64) -> RequestedRange {
     let Some((unit, list)) = value.split_once('=') else {
-        return Wanted::All;
+        return RequestedRange::All;
     };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
-        return Wanted::All;
+        return RequestedRange::All;
     }
     let mut ranges = Vec::new();
     for one in list.split(',').map(str::trim).filter(|one| !one.is_empty()) {
@@ -33,24 +33,24 @@ fn parse(value: &str, length: u64) -> Wanted {
             Some(Some(range)) => ranges.push(range),
             Some(None) => {}
             // One malformed range, and the field is ignored.
-            None => return Wanted::All,
+            None => return RequestedRange::All,
         }
     }
     ranges.sort_unstable();
     let Some(&(first, mut last)) = ranges.first() else {
         return if list.trim().is_empty() {
-            Wanted::All
+            RequestedRange::All
         } else {
-            Wanted::Nothing
+            RequestedRange::Nothing
         };
     };
     for (begin, end) in &ranges[1..] {
         if *begin > last.saturating_add(1) {
-            return Wanted::All;
+            return RequestedRange::All;
         }
         last = last.max(*end);
     }
-    Wanted::Part(first, last)
+    RequestedRange::Part(first, last)
 }
 
 /// Returns `None` if the range is malformed, `Some(None)` if the file has no such part.
@@ -89,28 +89,31 @@ mod tests {
     #[test]
     fn ranges_of_ten_bytes() {
         for (value, expected) in [
-            ("bytes=0-0", Wanted::Part(0, 0)),
-            ("bytes=2-4", Wanted::Part(2, 4)),
-            ("Bytes = 2-", Wanted::Part(2, 9)),
-            ("bytes=-3", Wanted::Part(7, 9)),
-            ("bytes=-99", Wanted::Part(0, 9)),
-            ("bytes=9-99999999999999999999999", Wanted::Part(9, 9)),
-            ("bytes=2-4, 3-6,7-7", Wanted::Part(2, 7)),
-            ("bytes=50-,1-2", Wanted::Part(1, 2)),
-            ("bytes=0-1,8-9", Wanted::All),
-            ("bytes=10-", Wanted::Nothing),
-            ("bytes=-0", Wanted::Nothing),
-            ("bytes=4-2", Wanted::All),
-            ("bytes=a-b", Wanted::All),
-            ("bytes=+1-2", Wanted::All),
-            ("bytes=", Wanted::All),
-            ("bytes=-", Wanted::All),
-            ("bytes=1", Wanted::All),
-            ("lines=1-2", Wanted::All),
-            ("", Wanted::All),
+            ("bytes=0-0", RequestedRange::Part(0, 0)),
+            ("bytes=2-4", RequestedRange::Part(2, 4)),
+            ("Bytes = 2-", RequestedRange::Part(2, 9)),
+            ("bytes=-3", RequestedRange::Part(7, 9)),
+            ("bytes=-99", RequestedRange::Part(0, 9)),
+            (
+                "bytes=9-99999999999999999999999",
+                RequestedRange::Part(9, 9),
+            ),
+            ("bytes=2-4, 3-6,7-7", RequestedRange::Part(2, 7)),
+            ("bytes=50-,1-2", RequestedRange::Part(1, 2)),
+            ("bytes=0-1,8-9", RequestedRange::All),
+            ("bytes=10-", RequestedRange::Nothing),
+            ("bytes=-0", RequestedRange::Nothing),
+            ("bytes=4-2", RequestedRange::All),
+            ("bytes=a-b", RequestedRange::All),
+            ("bytes=+1-2", RequestedRange::All),
+            ("bytes=", RequestedRange::All),
+            ("bytes=-", RequestedRange::All),
+            ("bytes=1", RequestedRange::All),
+            ("lines=1-2", RequestedRange::All),
+            ("", RequestedRange::All),
         ] {
             assert_eq!(parse(value, 10), expected, "{value}");
         }
-        assert_eq!(parse("bytes=0-", 0), Wanted::Nothing);
+        assert_eq!(parse("bytes=0-", 0), RequestedRange::Nothing);
     }
 }

@@ -10,7 +10,7 @@ use crate::encoding::Encoding;
 use crate::files::StaticFile;
 use crate::lookup::Bounds;
 use crate::precompressed::Precompressed;
-use crate::range::{self, Wanted};
+use crate::range::{self, RequestedRange};
 use crate::text;
 
 /// The bytes that are sent for a file, its own or compressed ones, with their metadata.
@@ -100,10 +100,10 @@ impl<'a> Representation<'a> {
                 Verdict::Failed => return self.head(412),
             }
             if conditions::range_applies(fields, tag, modified) {
-                match range::wanted(fields, self.file.length()) {
-                    Wanted::All => {}
-                    Wanted::Part(first, last) => return self.part(first, last, is_head),
-                    Wanted::Nothing => return self.unsatisfiable(),
+                match range::requested(fields, self.file.length()) {
+                    RequestedRange::All => {}
+                    RequestedRange::Part(first, last) => return self.part(first, last, is_head),
+                    RequestedRange::Nothing => return self.unsatisfiable(),
                 }
             }
         }

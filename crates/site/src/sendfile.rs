@@ -32,7 +32,7 @@ struct Folder {
 
 /// The header of a PHP response that names a file; its text is for the log too.
 #[derive(Debug)]
-pub struct Wanted<'a> {
+pub struct SendfileHeader<'a> {
     header: &'static str,
     value: &'a [u8],
 }
@@ -52,7 +52,7 @@ const PATH: &str = "X-Sendfile";
 /// The names of these headers, which are not sent to clients.
 pub const HEADERS: [&str; 2] = [URI, PATH];
 
-impl fmt::Display for Wanted<'_> {
+impl fmt::Display for SendfileHeader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -72,13 +72,13 @@ impl fmt::Display for Refused {
     }
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> SendfileHeader<'a> {
     /// Returns the file that these fields of a response name.
     #[must_use]
-    pub fn of(fields: &'a Fields) -> Option<Wanted<'a>> {
+    pub fn of(fields: &'a Fields) -> Option<SendfileHeader<'a>> {
         let named = |header: &'static str| {
             let value = fields.get(header)?;
-            Some(Wanted { header, value })
+            Some(SendfileHeader { header, value })
         };
         named(URI).or_else(|| named(PATH))
     }
@@ -114,7 +114,7 @@ impl Sendfile {
     ///
     /// # Errors
     /// If the file is not to be sent, with the reason.
-    pub fn open(&self, wanted: &Wanted<'_>) -> Result<StaticFile, Refused> {
+    pub fn open(&self, wanted: &SendfileHeader<'_>) -> Result<StaticFile, Refused> {
         let path = match wanted.header {
             URI => self.path_of(wanted.value).ok_or(Refused::Outside)?,
             _ => Path::new(std::ffi::OsStr::from_bytes(wanted.value)).to_owned(),

@@ -4,7 +4,7 @@ mod fixture;
 
 use std::path::Path;
 
-use site::{Named, PublicFolder};
+use site::{PublicFolder, PublicPath};
 
 use crate::fixture::Fixture;
 
@@ -14,11 +14,11 @@ fn show(folder: &PublicFolder, target: &str) -> String {
         relative.to_string_lossy().into_owned()
     };
     match folder.named(target) {
-        Named::File(file) => format!("file {}", relative(file.path())),
-        Named::Redirect(location) => format!("redirect {location}"),
-        Named::Forbidden => "forbidden".to_owned(),
-        Named::Nothing => "the app's".to_owned(),
-        Named::Failed(error) => format!("failed: {error}"),
+        PublicPath::File(file) => format!("file {}", relative(file.path())),
+        PublicPath::Redirect(location) => format!("redirect {location}"),
+        PublicPath::Forbidden => "forbidden".to_owned(),
+        PublicPath::Nothing => "the app's".to_owned(),
+        PublicPath::Failed(error) => format!("failed: {error}"),
     }
 }
 

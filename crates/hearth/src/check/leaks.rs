@@ -3,8 +3,8 @@
 //! A private server with one worker serves the app. Between the app's requests this command sends some of its own, which
 //! `Hearth\Internal\Leaks` answers there.
 
-mod asked;
 mod report;
+mod request_argument;
 mod server;
 
 use std::process::ExitCode;
@@ -13,8 +13,8 @@ use clap::ArgMatches;
 use config::{Mode, Settings};
 use serde::de::DeserializeOwned;
 
-use self::asked::Asked;
 use self::report::{Changes, Mark, Report};
+use self::request_argument::RequestArgument;
 use self::server::Server;
 use crate::client::print;
 use crate::fail;
@@ -60,7 +60,7 @@ pub(super) fn check(matches: &ArgMatches, settings: &Settings) -> ExitCode {
         .map_or(vec!["/".to_owned()], |given| given.cloned().collect());
     let mut all = Vec::new();
     for text in &named {
-        match Asked::parse(text) {
+        match RequestArgument::parse(text) {
             Some(asked) => all.push(asked),
             None => {
                 return fail(
@@ -87,15 +87,15 @@ pub(super) fn check(matches: &ArgMatches, settings: &Settings) -> ExitCode {
 }
 
 /// `count` requests of each target: the first half one after the other, the second half `together` at a time, mixed.
-fn round(all: &[Asked], count: usize, together: usize) -> Vec<Vec<&Asked>> {
+fn round(all: &[RequestArgument], count: usize, together: usize) -> Vec<Vec<&RequestArgument>> {
     let half = count / 2;
     let alone = all.iter().flat_map(|asked| vec![vec![asked]; half]);
-    let beside: Vec<&Asked> = (half..count).flat_map(|_| all).collect();
-    let beside = beside.chunks(together).map(<[&Asked]>::to_vec);
+    let beside: Vec<&RequestArgument> = (half..count).flat_map(|_| all).collect();
+    let beside = beside.chunks(together).map(<[&RequestArgument]>::to_vec);
     alone.chain(beside).collect()
 }
 
-fn run(all: &[Asked], together: usize) -> Result<Report, Failed> {
+fn run(all: &[RequestArgument], together: usize) -> Result<Report, Failed> {
     let mut server = Server::start()?;
     let begin: Begun = ask(&mut server, "begin")?;
     let requests = |server: &mut Server, count: usize| -> Result<(), Failed> {

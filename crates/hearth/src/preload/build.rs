@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use ::preload::{Candidate, Class, Graph, List, Recording, Seen, Strategy, Treatment};
+use ::preload::{Candidate, Class, Graph, List, LoadCounts, Recording, Strategy, Treatment};
 use clap::ArgMatches;
 
 use self::plan::{Plan, plan};
 use super::check::{same, started};
-use super::classify::Inspected;
+use super::classify::InspectedFiles;
 use super::php::Php;
 use super::{
-    Failed, classify, cost, files, given_path, on, read_list, rehearsal, trial, write_list,
+    Failed, classify, cost, files, given_path, on, read_list, serve_trial, start_trial, write_list,
 };
 use crate::client::{print, printable};
 
@@ -27,13 +27,13 @@ pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
     let settings = plan.profile.latest().map(|recording| &recording.settings);
     let php = Php::new(given.get_one::<String>("php").map(String::as_str), settings)?;
     let (mut list, unknown) = make(&php, &plan)?;
-    let mut booted = trial::mend(&php, &mut list)?;
-    let mut rehearsed = None;
+    let mut booted = start_trial::mend(&php, &mut list)?;
+    let mut served = None;
     if !given.get_flag("no-replay") {
         let before = list.entries.len();
-        rehearsed = rehearsal::rehearse(&php, &mut list, given_path(given, "config"))?;
+        served = serve_trial::serve_and_mend(&php, &mut list, given_path(given, "config"))?;
         if list.entries.len() < before {
-            booted = trial::mend(&php, &mut list)?;
+            booted = start_trial::mend(&php, &mut list)?;
         }
     }
     write_list(&list, plan.output)?;
@@ -46,7 +46,7 @@ pub(super) fn build(given: &ArgMatches) -> Result<ExitCode, Failed> {
     text.push_str(&format!(
         "\n{}\n{}written to {}; see whether it pays:  hearth preload check {}\n",
         started(&php, &booted),
-        rehearsed.map_or(String::new(), |shown| same(&shown.compared, shown.failing)),
+        served.map_or(String::new(), |shown| same(&shown.compared, shown.failing)),
         plan.output.display(),
         plan.output.display()
     ));
@@ -79,7 +79,7 @@ fn make(php: &Php, plan: &Plan<'_>) -> Result<(List, Vec<String>), Failed> {
 /// Adds the classes that files of the list turn out to need. Returns whether there are any.
 fn closes(php: &Php, graph: &mut Graph, list: &List) -> Result<bool, Failed> {
     let mut is_new = false;
-    for (file, class) in trial::compared(php, list)? {
+    for (file, class) in start_trial::compared(php, list)? {
         is_new |= graph.require(&file, &class);
     }
     Ok(is_new)
@@ -121,7 +121,7 @@ fn choose(php: &Php, plan: &Plan<'_>, graph: &mut Graph) -> List {
 }
 
 /// Names of the files that may be preloaded.
-fn universe(plan: &Plan<'_>, seen: &BTreeMap<String, Seen>) -> Vec<String> {
+fn universe(plan: &Plan<'_>, seen: &BTreeMap<String, LoadCounts>) -> Vec<String> {
     let own = plan.output.canonicalize().unwrap_or_default();
     let mut names: BTreeSet<String> = match plan.strategy {
         Strategy::None => BTreeSet::new(),
@@ -140,7 +140,7 @@ fn universe(plan: &Plan<'_>, seen: &BTreeMap<String, Seen>) -> Vec<String> {
 
 /// Looks for parents, interfaces and traits that no recorded file declares, because they were preloaded or the code is
 /// newer: by the name that autoloaders expect.
-fn find_missing(php: &Php, plan: &Plan<'_>, inspected: &mut Inspected) -> Result<(), Failed> {
+fn find_missing(php: &Php, plan: &Plan<'_>, inspected: &mut InspectedFiles) -> Result<(), Failed> {
     let mut all: Option<Vec<PathBuf>> = None;
     for _ in 0..8 {
         let declared = declared(inspected);
@@ -171,13 +171,13 @@ fn find_missing(php: &Php, plan: &Plan<'_>, inspected: &mut Inspected) -> Result
     Ok(())
 }
 
-fn classes(inspected: &Inspected) -> impl Iterator<Item = &Class> {
+fn classes(inspected: &InspectedFiles) -> impl Iterator<Item = &Class> {
     let facts = inspected.values().filter_map(|one| one.as_ref().ok());
     facts.flat_map(|facts| &facts.classes)
 }
 
 /// The names of all declared classes, in lower case.
-fn declared(inspected: &Inspected) -> BTreeSet<String> {
+fn declared(inspected: &InspectedFiles) -> BTreeSet<String> {
     let names = classes(inspected).map(|class| class.name.to_ascii_lowercase());
     names.collect()
 }
@@ -197,9 +197,9 @@ fn library<'a>(root: &str, loaded: impl Iterator<Item = &'a String>) -> Vec<Path
 
 fn candidates(
     plan: &Plan<'_>,
-    inspected: Inspected,
-    seen: &BTreeMap<String, Seen>,
-) -> (Vec<Candidate>, ::preload::Left) {
+    inspected: InspectedFiles,
+    seen: &BTreeMap<String, LoadCounts>,
+) -> (Vec<Candidate>, ::preload::LeftOut) {
     let before = read_list(plan.output)
         .map(|list| list.entries)
         .unwrap_or_default();
@@ -207,7 +207,7 @@ fn candidates(
         .into_iter()
         .map(|entry| (entry.file, entry.probability))
         .collect();
-    let (mut candidates, mut left) = (Vec::new(), ::preload::Left::new());
+    let (mut candidates, mut left) = (Vec::new(), ::preload::LeftOut::new());
     let declared = declared(&inspected);
     for (name, facts) in inspected {
         match facts {

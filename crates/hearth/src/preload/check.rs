@@ -10,10 +10,12 @@ use clap::ArgMatches;
 use measure::text;
 
 use super::php::Php;
-use super::rehearsal::{app, serve};
-use super::replay::{Compared, Expected};
-use super::trial::Booted;
-use super::{Failed, build, given_path, measure as timing, read_list, trial, usage, write_list};
+use super::replay::{Comparison, Expected};
+use super::serve_trial::{app, serve};
+use super::start_trial::StartedPhp;
+use super::{
+    Failed, build, given_path, measure as timing, read_list, start_trial, usage, write_list,
+};
 use crate::client::{print, printable};
 
 pub(super) fn check(given: &ArgMatches) -> Result<ExitCode, Failed> {
@@ -68,7 +70,7 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
         .filter(|entry| !is_stale(entry))
         .cloned()
         .collect();
-    let booted = match trial::boot(php, &script.display().to_string(), &fresh)? {
+    let booted = match start_trial::boot(php, &script.display().to_string(), &fresh)? {
         Ok(booted) => booted,
         Err(ended) => {
             let _ = writeln!(
@@ -94,7 +96,7 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
 }
 
 /// Reports the start. Returns false if PHP warned, or a class or function is missing.
-fn tell(php: &Php, booted: &Booted, text: &mut String) -> bool {
+fn tell(php: &Php, booted: &StartedPhp, text: &mut String) -> bool {
     let _ = writeln!(text, "{}", started(php, booted));
     // An outdated app causes deprecations whenever PHP compiles a file.
     let (deprecated, warnings): (Vec<&String>, Vec<&String>) = booted
@@ -113,7 +115,7 @@ fn tell(php: &Php, booted: &Booted, text: &mut String) -> bool {
     warnings.is_empty() && booted.missing().is_empty()
 }
 
-pub(super) fn started(php: &Php, booted: &Booted) -> String {
+pub(super) fn started(php: &Php, booted: &StartedPhp) -> String {
     format!(
         "PHP {} starts with it: {} classes, {} functions, {} scripts, {} of memory",
         php.release,
@@ -125,7 +127,7 @@ pub(super) fn started(php: &Php, booted: &Booted) -> String {
 }
 
 /// Returns advice on opcache's sizes.
-fn advice(list: &List, booted: &Booted) -> String {
+fn advice(list: &List, booted: &StartedPhp) -> String {
     let mut text = String::new();
     let used = booted.used_memory as f64;
     let size = used + booted.free_memory as f64;
@@ -205,7 +207,7 @@ fn pays(
 }
 
 /// Describes the comparison, and the paths for which it means nothing.
-pub(super) fn same(compared: &Compared, failing: Option<(usize, String)>) -> String {
+pub(super) fn same(compared: &Comparison, failing: Option<(usize, String)>) -> String {
     let mut text = String::new();
     if let Some((count, first)) = failing {
         let _ = writeln!(

@@ -13,7 +13,7 @@ const INSPECT: &str = include_str!("php/inspect.php");
 const ATTEMPT: &str = include_str!("php/attempt.php");
 
 /// The facts of each file, or why it does not compile.
-pub(super) type Inspected = BTreeMap<String, Result<Facts, String>>;
+pub(super) type InspectedFiles = BTreeMap<String, Result<Facts, String>>;
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -23,7 +23,7 @@ enum Line {
 }
 
 /// Compiles files, named relative to the root. A file that ends the child is left out, and another child continues after it.
-pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<Inspected, Failed> {
+pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<InspectedFiles, Failed> {
     let script = php.script("inspect.php", INSPECT)?.display().to_string();
     let settings = [
         ("opcache.enable_cli", "0"),
@@ -32,7 +32,7 @@ pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<Inspect
         ("log_errors", "0"),
         ("html_errors", "0"),
     ];
-    let mut found = Inspected::new();
+    let mut found = InspectedFiles::new();
     let mut rest = names;
     while !rest.is_empty() {
         let paths: Vec<String> = rest
@@ -58,7 +58,7 @@ pub(super) fn inspect(php: &Php, root: &str, names: &[String]) -> Result<Inspect
 }
 
 /// Stores the facts in `output`. Returns the file at which the child ended.
-fn take_facts(root: &str, output: &str, found: &mut Inspected) -> Option<String> {
+fn take_facts(root: &str, output: &str, found: &mut InspectedFiles) -> Option<String> {
     let mut current = None;
     for line in output.lines() {
         match serde_json::from_str(line) {

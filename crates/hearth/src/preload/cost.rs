@@ -10,7 +10,7 @@ use super::classify::last_message;
 use super::php::Php;
 use super::site::Site;
 use super::{Failed, files, on};
-use crate::ask::Answer;
+use crate::http_client::Response;
 
 const MEASURE: &str = include_str!("php/measure.php");
 /// Measurements: the first one fills opcache, and the median of the others counts.
@@ -100,7 +100,7 @@ fn round(site: &Site, folder: &Path) -> Result<Result<Round, String>, Failed> {
 }
 
 /// The error for a response without figures, with the last message of the server.
-fn cannot_measure(answer: &Answer, said: &str) -> String {
+fn cannot_measure(answer: &Response, said: &str) -> String {
     let body = String::from_utf8_lossy(&answer.body);
     let first = body.lines().find(|line| !line.trim().is_empty());
     let first: String = first.unwrap_or("an empty body").chars().take(200).collect();
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn an_answer_without_figures_is_quoted() {
-        let answer = Answer {
+        let answer = Response {
             status: 503,
             body: b"\nno worker\nmore".to_vec(),
         };

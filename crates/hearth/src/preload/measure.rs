@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ::preload::{Cold, Gain, Replay};
+use ::preload::{ColdStart, Gain, Replay};
 use measure::stats::{Interval, block_resample, bootstrap, mean, median};
 
 use super::Failed;
@@ -38,7 +38,7 @@ fn block(site: &Site, mix: &[&Replay]) -> Result<f64, Failed> {
 }
 
 /// Measures the first hundred requests of a fresh server.
-pub(super) fn cold(site: &Site, replays: &[Replay]) -> Result<Cold, Failed> {
+pub(super) fn cold(site: &Site, replays: &[Replay]) -> Result<ColdStart, Failed> {
     let mut times = Vec::with_capacity(FIRST);
     for replay in mix(replays, FIRST).into_iter().take(FIRST) {
         let began = Instant::now();
@@ -48,7 +48,7 @@ pub(super) fn cold(site: &Site, replays: &[Replay]) -> Result<Cold, Failed> {
     let first = times.first().copied().unwrap_or_default();
     times.sort_by(f64::total_cmp);
     let at = |place: usize| times.get(place).copied().unwrap_or_default();
-    Ok(Cold {
+    Ok(ColdStart {
         first,
         p50: at(times.len() / 2),
         p99: at(times.len().saturating_sub(2)),
@@ -91,7 +91,7 @@ pub(super) fn gain(
     with: &Site,
     replays: &[Replay],
     time: Duration,
-    cold: [Cold; 2],
+    cold: [ColdStart; 2],
 ) -> Result<Gain, Failed> {
     let mix = mix(replays, block_size(without, replays)?);
     block(with, &mix)?;

@@ -27,7 +27,7 @@ pub(super) struct Php {
 
 /// The end of a child.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct ChildExit {
     pub(super) ok: bool,
     pub(super) output: String,
     pub(super) errors: String,
@@ -94,7 +94,11 @@ impl Php {
         command
     }
 
-    pub(super) fn run(&self, words: &[&str], settings: &[(&str, &str)]) -> Result<Ended, Failed> {
+    pub(super) fn run(
+        &self,
+        words: &[&str],
+        settings: &[(&str, &str)],
+    ) -> Result<ChildExit, Failed> {
         self.run_with(words, settings, "")
     }
 
@@ -104,7 +108,7 @@ impl Php {
         words: &[&str],
         settings: &[(&str, &str)],
         input: &str,
-    ) -> Result<Ended, Failed> {
+    ) -> Result<ChildExit, Failed> {
         let mut command = self.command(words, settings);
         command
             .stdin(Stdio::piped())
@@ -134,7 +138,7 @@ impl Php {
                 }
                 Some(_) => {}
             }
-            Ok(Ended {
+            Ok(ChildExit {
                 ok: status.is_some_and(|status| status.success()),
                 output,
                 errors,

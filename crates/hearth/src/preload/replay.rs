@@ -6,11 +6,11 @@ use ::preload::Replay;
 
 use super::Failed;
 use super::site::Site;
-use crate::ask::Answer;
+use crate::http_client::Response;
 
 /// The result of a comparison.
 #[derive(Debug, Default)]
-pub(super) struct Compared {
+pub(super) struct Comparison {
     pub(super) paths: usize,
     /// Bodies that differ from request to request anyway: only the lines that do not differ were compared.
     pub(super) varying: usize,
@@ -30,7 +30,7 @@ pub(super) struct Difference {
 #[derive(Debug)]
 pub(super) struct Expected<'a> {
     replays: &'a [Replay],
-    answers: Vec<[Answer; 2]>,
+    answers: Vec<[Response; 2]>,
     messages: BTreeSet<String>,
 }
 
@@ -53,7 +53,7 @@ impl Expected<'_> {
 
     /// The number of paths that fail without a list, too, and the first of them.
     pub(super) fn failing(&self) -> Option<(usize, String)> {
-        let fails = |answers: &[Answer; 2]| answers[0].status >= 500;
+        let fails = |answers: &[Response; 2]| answers[0].status >= 500;
         let first = self.answers.iter().position(fails)?;
         let count = self.answers.iter().filter(|answers| fails(answers)).count();
         let (path, answer) = (&self.replays[first].uri, &self.answers[first][0]);
@@ -61,10 +61,10 @@ impl Expected<'_> {
     }
 
     /// Compares with the answers of a site that has a list.
-    pub(super) fn compare(&self, site: &Site) -> Result<Compared, Failed> {
-        let mut compared = Compared {
+    pub(super) fn compare(&self, site: &Site) -> Result<Comparison, Failed> {
+        let mut compared = Comparison {
             paths: self.replays.len(),
-            ..Compared::default()
+            ..Comparison::default()
         };
         for (number, (replay, [one, two])) in self.replays.iter().zip(&self.answers).enumerate() {
             site.get(&replay.host, &replay.uri)?;
@@ -99,7 +99,7 @@ impl Expected<'_> {
 }
 
 /// Returns the difference between two answers without a list and one with it.
-fn difference(one: &Answer, two: &Answer, other: &Answer) -> Option<String> {
+fn difference(one: &Response, two: &Response, other: &Response) -> Option<String> {
     if one.status != other.status {
         return Some(format!("status {} instead of {}", other.status, one.status));
     }
@@ -113,7 +113,7 @@ fn difference(one: &Answer, two: &Answer, other: &Answer) -> Option<String> {
         });
     }
     // Tokens and times differ anyway: lines that are in both must be in the third.
-    let lines = |answer: &Answer| -> BTreeSet<Vec<u8>> {
+    let lines = |answer: &Response| -> BTreeSet<Vec<u8>> {
         let lines = answer.body.split(|byte| *byte == b'\n');
         lines.map(<[u8]>::to_vec).collect()
     };
@@ -144,8 +144,8 @@ fn messages(log: &str) -> impl Iterator<Item = String> + '_ {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, body: &str) -> Answer {
-        Answer {
+    fn answer(status: u16, body: &str) -> Response {
+        Response {
             status,
             body: body.into(),
         }

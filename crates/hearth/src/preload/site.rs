@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::php::{Php, preload_user};
 use super::{Failed, on};
-use crate::ask::Answer;
+use crate::http_client::Response;
 
 /// How long a start may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -105,8 +105,8 @@ impl Site {
             .unwrap_or_default()
     }
 
-    pub(super) fn get(&self, host: &str, uri: &str) -> Result<Answer, Failed> {
-        crate::ask::get(&self.socket, host, uri).map_err(|error| {
+    pub(super) fn get(&self, host: &str, uri: &str) -> Result<Response, Failed> {
+        crate::http_client::get(&self.socket, host, uri).map_err(|error| {
             format!("no response to {uri}: {error}; {}", self.said().trim()).into()
         })
     }

@@ -17,10 +17,10 @@ const COUNTS: usize = 4096;
 pub(super) const SKETCH: usize = ROWS * COUNTS;
 
 /// The positions of an address's counts, one in each row.
-type Places = [usize; ROWS];
+type CountPositions = [usize; ROWS];
 
 impl ConnectionCounts {
-    fn places(&self, address: IpAddr) -> Places {
+    fn places(&self, address: IpAddr) -> CountPositions {
         let secret = self.mapping[AT_SECRET].load(Ordering::Relaxed);
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
         let hash = hasher.hash_one((secret, address)) as usize;

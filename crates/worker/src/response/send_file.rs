@@ -6,7 +6,7 @@ use std::fmt::Display;
 use http1::{Fields, RequestHead, ResponseHead};
 use logging::Severity;
 use php::{Body, Request, Response};
-use site::sendfile::{HEADERS, Sendfile, Wanted};
+use site::sendfile::{HEADERS, Sendfile, SendfileHeader};
 use site::{Representation, StaticFile};
 
 use super::body::ResponseBody;
@@ -37,7 +37,7 @@ pub(crate) fn answer(
     if !response.known.file || !sendfile.is_on() {
         return None;
     }
-    let wanted = Wanted::of(&response.head.fields)?;
+    let wanted = SendfileHeader::of(&response.head.fields)?;
     if let Body::Stream(pipe) = &response.body {
         // Otherwise the task that writes the body would wait for a reader.
         pipe.hang_up();

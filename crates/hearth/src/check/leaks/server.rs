@@ -12,10 +12,10 @@ use config::{Dispatch, Level, Listen, Settings, SocketAccess, Workers};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::Asked;
-use crate::ask::{self, Answer};
+use super::RequestArgument;
 use crate::fail;
 use crate::failed::Failed;
+use crate::http_client::{self, Response};
 
 /// The argument by which the started program finds its directory.
 pub(super) const ARGUMENT: &str = "leaks-server";
@@ -80,14 +80,14 @@ impl Server {
         }
     }
 
-    pub(super) fn get(&mut self, target: &str) -> Result<Answer, Failed> {
-        let asked = Asked::get(target);
-        let answer = ask::get(&self.socket(), "", target);
+    pub(super) fn get(&mut self, target: &str) -> Result<Response, Failed> {
+        let asked = RequestArgument::get(target);
+        let answer = http_client::get(&self.socket(), "", target);
         answer.map_err(|error| self.unanswered(&asked, &error))
     }
 
     /// Sends the requests at the same time, each on a new connection.
-    pub(super) fn at_once(&mut self, all: &[&Asked]) -> Result<Vec<Answer>, Failed> {
+    pub(super) fn at_once(&mut self, all: &[&RequestArgument]) -> Result<Vec<Response>, Failed> {
         let socket = self.socket();
         let socket = socket.as_path();
         let answers: Vec<_> = std::thread::scope(|scope| {
@@ -106,7 +106,7 @@ impl Server {
             .collect()
     }
 
-    fn unanswered(&mut self, asked: &Asked, error: &std::io::Error) -> Failed {
+    fn unanswered(&mut self, asked: &RequestArgument, error: &std::io::Error) -> Failed {
         let began = Instant::now();
         // A server that cannot boot its app ends by itself.
         while error.kind() != ErrorKind::TimedOut && began.elapsed() < Duration::from_secs(1) {

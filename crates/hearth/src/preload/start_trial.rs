@@ -6,8 +6,8 @@ use ::preload::{Entry, List, culprits};
 use serde::Deserialize;
 
 use super::classify::last_message;
-use super::php::{Ended, Php, preload_user};
-use super::rehearsal::part;
+use super::php::{ChildExit, Php, preload_user};
+use super::serve_trial::part;
 use super::{Failed, files};
 
 const TRIAL: &str = include_str!("php/trial.php");
@@ -16,7 +16,7 @@ const MOST_BROKEN: usize = 50;
 
 /// The result of a start with a preloaded list: the figures of `opcache_get_status()`.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct Booted {
+pub(super) struct StartedPhp {
     missing: Vec<String>,
     missing_functions: Vec<String>,
     pub(super) memory: u64,
@@ -32,7 +32,7 @@ pub(super) struct Booted {
     pub(super) warnings: Vec<String>,
 }
 
-impl Booted {
+impl StartedPhp {
     /// Classes and functions that the list claims but PHP does not have.
     pub(super) fn missing(&self) -> Vec<&String> {
         self.missing.iter().chain(&self.missing_functions).collect()
@@ -54,7 +54,7 @@ pub(super) fn boot(
     php: &Php,
     script: &str,
     entries: &[Entry],
-) -> Result<Result<Booted, Ended>, Failed> {
+) -> Result<Result<StartedPhp, ChildExit>, Failed> {
     let trial = php.script("trial.php", TRIAL)?.display().to_string();
     let classes: Vec<&String> = entries.iter().flat_map(|entry| &entry.classes).collect();
     let functions: Vec<&String> = entries
@@ -73,7 +73,7 @@ pub(super) fn boot(
         .output
         .lines()
         .last()
-        .and_then(|line| serde_json::from_str::<Booted>(line).ok());
+        .and_then(|line| serde_json::from_str::<StartedPhp>(line).ok());
     Ok(match booted {
         Some(mut booted) if ended.ok => {
             let lines = ended
@@ -89,13 +89,13 @@ pub(super) fn boot(
 }
 
 /// Writes the script of the list and starts PHP with it.
-fn boot_list(php: &Php, list: &List) -> Result<Result<Booted, Ended>, Failed> {
+fn boot_list(php: &Php, list: &List) -> Result<Result<StartedPhp, ChildExit>, Failed> {
     let script = php.script("preload.php", &::preload::render(list, php.folder.path()))?;
     boot(php, &script.display().to_string(), &list.entries)
 }
 
 /// Leaves out of the list what keeps PHP from starting without a warning.
-pub(super) fn mend(php: &Php, list: &mut List) -> Result<Booted, Failed> {
+pub(super) fn mend(php: &Php, list: &mut List) -> Result<StartedPhp, Failed> {
     for _ in 0..=MOST_BROKEN {
         let broken = match boot_list(php, list)? {
             Ok(booted) => {
@@ -115,7 +115,7 @@ pub(super) fn mend(php: &Php, list: &mut List) -> Result<Booted, Failed> {
 }
 
 /// Returns the files of classes that cannot be linked, with the reasons.
-fn unlinked(list: &List, booted: &Booted) -> Vec<(String, String)> {
+fn unlinked(list: &List, booted: &StartedPhp) -> Vec<(String, String)> {
     let warnings = booted.warnings.iter();
     let of = |warning: &String| {
         let (_, rest) = warning.split_once("Can't preload unlinked class ")?;
@@ -143,7 +143,7 @@ pub(super) fn compared(php: &Php, list: &List) -> Result<Vec<(String, String)>, 
 }
 
 /// Returns the files whose classes or functions are missing, with the reasons.
-fn unfit(list: &List, booted: &Booted) -> BTreeMap<String, String> {
+fn unfit(list: &List, booted: &StartedPhp) -> BTreeMap<String, String> {
     let unlinked = unlinked(list, booted).into_iter();
     let mut broken: BTreeMap<String, String> = unlinked
         .map(|(file, why)| (file, format!("cannot be linked: {why}")))
@@ -169,7 +169,7 @@ fn unfit(list: &List, booted: &Booted) -> BTreeMap<String, String> {
 }
 
 /// Finds the file that keeps PHP from starting: PHP names it, or parts of the list are tried.
-fn fatal(php: &Php, list: &List, ended: &Ended) -> Result<BTreeMap<String, String>, Failed> {
+fn fatal(php: &Php, list: &List, ended: &ChildExit) -> Result<BTreeMap<String, String>, Failed> {
     let said = last_message(&ended.errors);
     let named = said
         .rsplit_once(" in ")

@@ -10,13 +10,13 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
 }
 
 /// Sends a GET request on a new connection. An empty host is `localhost`.
-pub(crate) fn get(socket: &Path, host: &str, uri: &str) -> io::Result<Answer> {
+pub(crate) fn get(socket: &Path, host: &str, uri: &str) -> io::Result<Response> {
     send(socket, host, "GET", uri, None)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn send(
     method: &str,
     uri: &str,
     form: Option<&str>,
-) -> io::Result<Answer> {
+) -> io::Result<Response> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     let host = if host.is_empty() { "localhost" } else { host };
@@ -47,11 +47,11 @@ pub(crate) fn send(
     parse(&bytes).ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "no HTTP response"))
 }
 
-fn parse(bytes: &[u8]) -> Option<Answer> {
+fn parse(bytes: &[u8]) -> Option<Response> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&bytes[..end]).ok()?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some(Answer {
+    Some(Response {
         status,
         body: bytes[end + 4..].to_vec(),
     })

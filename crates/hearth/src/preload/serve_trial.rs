@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ::preload::{List, culprits};
 
 use super::php::Php;
-use super::replay::{Compared, Expected};
+use super::replay::{Comparison, Expected};
 use super::site::Site;
 use super::{Failed, files};
 
@@ -15,8 +15,8 @@ const MOST_BROKEN: usize = 20;
 
 /// The result for the recorded paths.
 #[derive(Debug)]
-pub(super) struct Rehearsed {
-    pub(super) compared: Compared,
+pub(super) struct ServeTrial {
+    pub(super) compared: Comparison,
     /// The number of paths that fail without the list, too, and the first of them.
     pub(super) failing: Option<(usize, String)>,
 }
@@ -46,11 +46,11 @@ pub(super) fn serve(
 }
 
 /// Leaves out of the list what changes the answer of a recorded path. `None` if no path can be requested.
-pub(super) fn rehearse(
+pub(super) fn serve_and_mend(
     php: &Php,
     list: &mut List,
     config: Option<&Path>,
-) -> Result<Option<Rehearsed>, Failed> {
+) -> Result<Option<ServeTrial>, Failed> {
     let Some(app) = app(list).filter(|_| !list.replays.is_empty()) else {
         return Ok(None);
     };
@@ -58,14 +58,14 @@ pub(super) fn rehearse(
     let expected = Expected::of(&serve(php, "without", &app, None, config)?, &replays)?;
     let with = |list: &List| -> Result<Site, Failed> {
         let text = ::preload::render(list, php.folder.path());
-        let script = php.script("rehearsal.php", &text)?;
+        let script = php.script("serve-trial.php", &text)?;
         serve(php, "with", &app, Some(&script), config)
     };
     for _ in 0..=MOST_BROKEN {
         let compared = expected.compare(&with(list)?)?;
         let Some(first) = compared.differences.first() else {
             let failing = expected.failing();
-            return Ok(Some(Rehearsed { compared, failing }));
+            return Ok(Some(ServeTrial { compared, failing }));
         };
         let why = format!("changes the response of a request: {}", first.what);
         let path = first.path.unwrap_or(0);

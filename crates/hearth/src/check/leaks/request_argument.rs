@@ -4,16 +4,16 @@ use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::path::Path;
 
-use crate::ask::{self, Answer};
+use crate::http_client::{self, Response};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestArgument {
     method: String,
     target: String,
     form: Option<String>,
 }
 
-impl Asked {
+impl RequestArgument {
     pub(super) fn get(target: &str) -> Self {
         Self {
             method: "GET".to_owned(),
@@ -43,12 +43,12 @@ impl Asked {
         })
     }
 
-    pub(super) fn send(&self, socket: &Path) -> io::Result<Answer> {
-        ask::send(socket, "", &self.method, &self.target, self.form.as_deref())
+    pub(super) fn send(&self, socket: &Path) -> io::Result<Response> {
+        http_client::send(socket, "", &self.method, &self.target, self.form.as_deref())
     }
 }
 
-impl Display for Asked {
+impl Display for RequestArgument {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.target)
     }
@@ -56,12 +56,12 @@ impl Display for Asked {
 
 #[cfg(test)]
 mod tests {
-    use super::Asked;
+    use super::RequestArgument;
 
     #[test]
     fn a_method_may_stand_before_the_path_and_a_form_behind_it() {
         let shown = |text: &str| {
-            let asked = Asked::parse(text)?;
+            let asked = RequestArgument::parse(text)?;
             Some((asked.to_string(), asked.form))
         };
         assert_eq!(shown("/a?b=1"), Some(("GET /a?b=1".to_owned(), None)));

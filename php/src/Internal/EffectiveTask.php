@@ -16,7 +16,7 @@ final class EffectiveTask
 {
     public static function id(): int
     {
-        return actsFor(taskId());
+        return effectiveTask(taskId());
     }
 
     /**
@@ -29,7 +29,7 @@ final class EffectiveTask
     public static function inside(int $caller, callable $fn): mixed
     {
         $task = taskId();
-        actFor($caller);
+        setEffectiveTask($caller);
         onTaskEnd($task, static function (int $task, bool $interrupted = false) use ($caller): void {
             if ($interrupted && \class_exists(\Hearth\Pool\Pools::class, false)) {
                 \Hearth\Pool\Pools::taskInterrupted($caller);

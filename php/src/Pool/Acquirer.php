@@ -96,13 +96,13 @@ final class Acquirer
             if ($entry instanceof \Throwable) {
                 throw $entry;
             }
-            if ($entry->doomed === null) {
+            if ($entry->evictReason === null) {
                 $statistics = $this->statistics;
                 ++$statistics->servedWaiters;
 
                 return $entry;
             }
-            // It was doomed between its hand-over and now.
+            // It was marked for eviction between its hand-over and now.
             $this->eviction->settle($entry);
         }
     }

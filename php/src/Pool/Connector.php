@@ -194,7 +194,7 @@ final class Connector
         $this->statistics->createTime->record(monotonic() - $began);
         $this->store->add($entry);
         if ($generation !== $this->generation) {
-            $entry->doomed = 'recycled';
+            $entry->evictReason = 'recycled';
         }
 
         return $entry;

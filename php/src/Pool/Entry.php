@@ -32,7 +32,7 @@ final class Entry
     public float $provenAt;
 
     /** The reason why it must not be lent again, null = none. */
-    public ?string $doomed = null;
+    public ?string $evictReason = null;
 
     /** Whether it must be checked before it is lent, however recently it was used. */
     public bool $suspect = false;

@@ -30,7 +30,7 @@ final class Eviction
     /** Makes sure that the connection is not lent again: closes an idle one now, and one that is lent when it comes back. */
     public function evict(Entry $entry, string $reason): void
     {
-        $entry->doomed ??= $reason;
+        $entry->evictReason ??= $reason;
         if ($this->store->reserve($entry)) {
             $this->close($entry, $reason);
         }
@@ -39,7 +39,7 @@ final class Eviction
     /** Hands a reserved connection to a borrower that waits, or makes it idle; closes it if it must not be lent again. */
     public function settle(Entry $entry): void
     {
-        $reason = $entry->doomed ?? ($this->store->closed ? 'closed' : null);
+        $reason = $entry->evictReason ?? ($this->store->closed ? 'closed' : null);
         $reason === null ? $this->store->release($entry) : $this->close($entry, $reason);
     }
 

@@ -115,7 +115,7 @@ final class Leases
         if ($entry === null) {
             return $this->lend($timeout);
         }
-        if ($entry->doomed === 'broken') {
+        if ($entry->evictReason === 'broken') {
             $renewed = $this->renewed($entry);
             if ($renewed !== $entry) {
                 return $renewed;
@@ -248,7 +248,7 @@ final class Leases
     {
         foreach ($this->store->entries as $entry) {
             if ($entry->owner === $task && $entry->state === State::Lent && Internal\isInterrupted($entry->connection, $task)) {
-                $entry->doomed = 'broken';
+                $entry->evictReason = 'broken';
                 $this->cancel->start($entry);
             }
         }
@@ -260,7 +260,7 @@ final class Leases
         foreach ($this->store->entries as $entry) {
             if ($entry->owner === $task && $entry->state === State::Lent) {
                 // Overrides other reasons: only a broken connection is replaced while its task goes on.
-                $entry->doomed = 'broken';
+                $entry->evictReason = 'broken';
             }
         }
     }
@@ -286,17 +286,17 @@ final class Leases
             return;
         }
         if (Internal\isInterrupted($entry->connection, $entry->owner)) {
-            $entry->doomed = 'broken';
+            $entry->evictReason = 'broken';
             $this->cancel->start($entry);
         }
         if ($entry->trace !== null) {
             $this->endTrace($entry);
         }
-        if ($entry->statements > 0 && $entry->doomed === null) {
+        if ($entry->statements > 0 && $entry->evictReason === null) {
             // The statement may be garbage that only the collector finds.
             \gc_collect_cycles();
         }
-        $reason = $entry->doomed ?? $this->wornOut($entry);
+        $reason = $entry->evictReason ?? $this->wornOut($entry);
         if ($reason !== null) {
             $this->eviction->close($entry, $reason);
 

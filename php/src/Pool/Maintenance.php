@@ -107,12 +107,12 @@ final class Maintenance
         }
         foreach ($this->store->entries as $entry) {
             if ($entry->state === State::Lent) {
-                if ($entry->doomed === null) {
-                    $entry->doomed = 'yielded';
+                if ($entry->evictReason === null) {
+                    $entry->evictReason = 'yielded';
 
                     return;
                 }
-                if ($entry->doomed === 'yielded') {
+                if ($entry->evictReason === 'yielded') {
                     return;
                 }
             }

@@ -87,13 +87,13 @@ final class Pdo extends \PDO
     private function entry(): Entry
     {
         $entry = $this->leases->ofTask();
-        if ($entry->doomed === 'broken') {
+        if ($entry->evictReason === 'broken') {
             $set = [];
             foreach ($entry->attributes as $attribute => $before) {
                 $set[$attribute] = SessionTracker::attributeOf($entry->connection, $attribute);
             }
             $entry = $this->leases->renewed($entry);
-            if ($entry->doomed === 'broken') {
+            if ($entry->evictReason === 'broken') {
                 // Thrown here, not by PDO: after an interrupted query libpq takes its answer for the
                 // answer to the next query.
                 throw new \PDOException('the connection broke, and with it what this task had begun on it (a transaction, or settings of the session); '
@@ -134,7 +134,7 @@ final class Pdo extends \PDO
     private function entryFor(string $sql): Entry
     {
         $entry = $this->leases->ofTask();
-        if (!$entry->watched || $entry->doomed === 'broken') {
+        if (!$entry->watched || $entry->evictReason === 'broken') {
             $entry = $this->entry();
         }
         if (!$entry->dirty) {
@@ -159,8 +159,8 @@ final class Pdo extends \PDO
     /** @internal makes sure that a connection that the error shows to be unusable is not lent again */
     public function noteFailure(Entry $entry, \Throwable $error): void
     {
-        if ($entry->doomed === null && $this->pool->driver()->isBroken($error)) {
-            $entry->doomed = 'broken';
+        if ($entry->evictReason === null && $this->pool->driver()->isBroken($error)) {
+            $entry->evictReason = 'broken';
         }
     }
 
@@ -251,7 +251,7 @@ final class Pdo extends \PDO
             return $this->settling($this->entry(), 'rollBack');
         } finally {
             $entry = $this->pool->current();
-            if ($entry?->doomed === 'broken') {
+            if ($entry?->evictReason === 'broken') {
                 $entry->resigned = $entry->lease;
             }
         }
@@ -266,7 +266,7 @@ final class Pdo extends \PDO
         }
         $driver = $this->pool->driver();
 
-        return $entry->doomed === 'broken' && $driver instanceof PdoDriver ? $driver->holdsTransaction($entry) : $entry->connection->inTransaction();
+        return $entry->evictReason === 'broken' && $driver instanceof PdoDriver ? $driver->holdsTransaction($entry) : $entry->connection->inTransaction();
     }
 
     public function lastInsertId(?string $name = null): string|false

@@ -46,7 +46,7 @@ final class Pools
     public static function taskBroke(int $task): void
     {
         foreach (self::all() as $pool) {
-            $pool->taskBroke($task, Internal\actsFor($task));
+            $pool->taskBroke($task, Internal\effectiveTask($task));
         }
     }
 

@@ -155,7 +155,7 @@ trait RedisForwarding
 
             return true;
         }
-        $this->entry()->doomed = 'auth';
+        $this->entry()->evictReason = 'auth';
 
         return $this->forward('auth', [$credentials]);
     }
@@ -195,7 +195,7 @@ trait RedisForwarding
     {
         $entry = $this->pool?->current();
         if ($entry !== null) {
-            $entry->doomed ??= 'closed by the task';
+            $entry->evictReason ??= 'closed by the task';
             $this->pool->giveBack($entry->connection);
         }
 
@@ -205,7 +205,7 @@ trait RedisForwarding
     private function entry(): Entry
     {
         $entry = $this->pool()->leases()->ofTask();
-        if ($entry->doomed === 'broken') {
+        if ($entry->evictReason === 'broken') {
             $entry = $this->pool->leases()->renewed($entry);
         }
         $entry->watched = true;
@@ -225,14 +225,14 @@ trait RedisForwarding
         if ($change !== null) {
             $entry->dirty = true;
             if ($change !== '') {
-                $entry->doomed ??= $change;
+                $entry->evictReason ??= $change;
             }
         }
         try {
             $result = $entry->connection->$method(...$arguments);
         } catch (\Throwable $error) {
-            if ($entry->doomed === null && $this->pool->driver()->isBroken($error)) {
-                $entry->doomed = 'broken';
+            if ($entry->evictReason === null && $this->pool->driver()->isBroken($error)) {
+                $entry->evictReason = 'broken';
             }
             throw $error;
         }

@@ -45,7 +45,7 @@ final class SessionTracker
     /** Notes whether a transaction is open, while the connection can tell. */
     public function noteTransaction(Entry $entry): void
     {
-        if ($entry->doomed !== 'broken') {
+        if ($entry->evictReason !== 'broken') {
             $entry->begun = $entry->connection->inTransaction() ? $entry->lease : -1;
             $entry->unsettled = -1;
         }
@@ -66,7 +66,7 @@ final class SessionTracker
     public function mindStatementClass(Entry $entry, string $class): void
     {
         if ($class !== \PDOStatement::class && !\is_a($class, Statement::class, true)) {
-            $entry->doomed ??= 'statement class';
+            $entry->evictReason ??= 'statement class';
         }
     }
 

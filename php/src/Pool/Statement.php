@@ -63,7 +63,7 @@ class Statement extends \PDOStatement
     public function execute(?array $params = null): bool
     {
         // On a broken connection, libpq may take the answer to an earlier query for the answer to this one.
-        if ($this->entry->lease !== $this->lease || $this->entry->doomed === 'broken') {
+        if ($this->entry->lease !== $this->lease || $this->entry->evictReason === 'broken') {
             $this->refuse();
         }
         $this->entry->ran = $this->lease;

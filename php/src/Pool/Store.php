@@ -142,7 +142,7 @@ final class Store
         $kept = $entry->kept;
         $entry->kept = [];
         ++$entry->lease;
-        if ($this->budget !== null && $entry->doomed === 'broken' && $driver->disconnect($connection)) {
+        if ($this->budget !== null && $entry->evictReason === 'broken' && $driver->disconnect($connection)) {
             $until = monotonic() + self::DRAIN_TIMEOUT;
             $this->linger(static fn () => !$driver->hasLeft($connection) && monotonic() < $until);
 

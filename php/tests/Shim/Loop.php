@@ -266,9 +266,9 @@ final class Loop
         }
     }
 
-    public function actsFor(int $task): int
+    public function effectiveTask(int $task): int
     {
-        return ($this->tasks[$task]->actsFor ?? 0) ?: $task;
+        return ($this->tasks[$task]->effectiveTask ?? 0) ?: $task;
     }
 
     public function onTaskEnd(int $task, callable $callback): void

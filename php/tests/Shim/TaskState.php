@@ -19,7 +19,7 @@ final class TaskState
     public array $awaiting = [];
 
     /** The task that it runs a function for, 0 = none. */
-    public int $actsFor = 0;
+    public int $effectiveTask = 0;
 
     /** @var list<\Closure> */
     public array $onEnd = [];

@@ -80,14 +80,14 @@ namespace Hearth\Internal {
         return Loop::current()->taskId();
     }
 
-    function actFor(int $taskId): void
+    function setEffectiveTask(int $taskId): void
     {
-        Loop::current()->runningState()->actsFor = $taskId;
+        Loop::current()->runningState()->effectiveTask = $taskId;
     }
 
-    function actsFor(int $taskId): int
+    function effectiveTask(int $taskId): int
     {
-        return Loop::current()->actsFor($taskId);
+        return Loop::current()->effectiveTask($taskId);
     }
 
     function park(?float $timeout = null): bool

@@ -5,7 +5,7 @@
 bool hearth_cache_done(int outcome, size_t size)
 {
 	/* The operation may have waited for the second tier, and been cancelled there. */
-	hearth_bail_out_if_doomed();
+	hearth_bail_out_if_fatal();
 	if (UNEXPECTED(EG(exception)) && outcome != HEARTH_CACHE_YES) {
 		return false;
 	}

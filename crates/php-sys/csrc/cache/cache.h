@@ -46,7 +46,7 @@ void hearth_cache_free_shared(zval *value);
  */
 bool hearth_cache_unserialize(zend_string *bytes, zval *out, zend_string **why);
 /* Called at the start of the process, for hearth_cache_unserialize. */
-void hearth_watch_unserializing(void);
+void hearth_unserialize_hook(void);
 /* False where igbinary is not installed, or an exception is pending. */
 bool hearth_cache_igbinary(zval *value, smart_str *out);
 

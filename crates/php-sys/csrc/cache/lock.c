@@ -158,7 +158,7 @@ static int take(hearth_str name, hearth_str owner, int64_t time, double wait, ui
 		}
 		usleep((useconds_t) MIN(pause, left * 1e6 + 1));
 		pause = MIN(pause * 2, LONGEST_WAIT);
-		hearth_bail_out_if_doomed();
+		hearth_bail_out_if_fatal();
 		if (EG(exception)) {
 			return HEARTH_CACHE_NO;
 		}

@@ -296,5 +296,5 @@ void hearth_register_cache(void)
 	hearth_cache_ce = hearth_register_class("Hearth\\Cache", class_Hearth_Cache_methods, create, &handlers, XtOffsetOf(hearth_cache_object, std));
 	handlers.free_obj = free_cache;
 	hearth_register_cache_lock();
-	hearth_watch_unserializing();
+	hearth_unserialize_hook();
 }

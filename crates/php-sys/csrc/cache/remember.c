@@ -178,7 +178,7 @@ static bool pause_for(const computation *of, uint64_t holder, useconds_t *time)
 		usleep(*time);
 	}
 	*time = MIN(*time * 2, LONGEST_WAIT);
-	hearth_bail_out_if_doomed();
+	hearth_bail_out_if_fatal();
 	return !EG(exception);
 }
 
@@ -224,7 +224,7 @@ static bool wait_for_turn(computation *of, zval *out)
 			of->token = holder;
 			of->process = hearth_process_id();
 		}
-		hearth_bail_out_if_doomed();
+		hearth_bail_out_if_fatal();
 		if (EG(exception)) {
 			return false;
 		}

@@ -90,7 +90,7 @@ static bool end_reading(hearth_reading before, zend_string **why)
 	return complete;
 }
 
-void hearth_watch_unserializing(void)
+void hearth_unserialize_hook(void)
 {
 	others_hook = zend_throw_exception_hook;
 	zend_throw_exception_hook = note_thrown;

@@ -42,9 +42,9 @@ zend_string *hearth_describe_exception(zend_object *exception);
 bool hearth_is_framework(void);
 void hearth_exception_text(zend_object *exception, zval *text);
 void hearth_log_message(const char *message, int syslog_type);
-void hearth_watch_errors(void);
+void hearth_errors_hook(void);
 /* engine/error_handler.c */
-void hearth_error_handler_watch(void);
+void hearth_error_handler_hook(void);
 void hearth_error_handler_begin(hearth_request_state *state);
 void hearth_error_handler_end(hearth_request_state *state);
 void hearth_error_handler_inherit(hearth_task *task);
@@ -80,7 +80,7 @@ zend_object *hearth_object_new(zend_class_entry *ce, const zend_object_handlers 
 zend_long hearth_process_id(void);
 /* Returns the seconds of CLOCK_MONOTONIC. */
 double hearth_monotonic(void);
-void hearth_watch_install(void);
+void hearth_intercept_install(void);
 /* engine/errors.c: whether the exception is a timeout, a cancellation or an exit(): an end of the task from outside. */
 bool hearth_is_cut_off(const zend_object *exception);
 void hearth_overrides_begin(void);

@@ -86,7 +86,7 @@ static void on_restore(INTERNAL_FUNCTION_PARAMETERS)
 	on_change(restore_handler, INTERNAL_FUNCTION_PARAM_PASSTHRU);
 }
 
-void hearth_error_handler_watch(void)
+void hearth_error_handler_hook(void)
 {
 	hearth_replace_function("set_error_handler", &set_handler, on_set);
 	hearth_replace_function("restore_error_handler", &restore_handler, on_restore);

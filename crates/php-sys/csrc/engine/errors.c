@@ -245,7 +245,7 @@ bool hearth_heap_is_full(void)
 	return limit > 0 && (zend_long) zend_memory_usage(false) > limit - limit / 4;
 }
 
-void hearth_watch_errors(void)
+void hearth_errors_hook(void)
 {
 	report_error = zend_error_cb;
 	zend_error_cb = on_error;
@@ -295,7 +295,7 @@ void hearth_throw(hearth_throwable kind, hearth_str message)
 		zend_throw_error(kind == HEARTH_THROW_ERROR ? NULL : ce, "%.*s", (int) message.len, message.ptr);
 	} zend_catch {
 		EG(current_execute_data) = frame;
-		hearth_current->doomed = hearth_has_doomed = true;
+		hearth_current->fatal_pending = hearth_has_fatal_pending = true;
 		hearth_interrupt();
 	} zend_end_try();
 }

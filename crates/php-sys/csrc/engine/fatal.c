@@ -37,7 +37,7 @@ static void attempt(hearth_task *task, step run)
 	HEARTH_FORGET_OUT_OF_MEMORY();
 	hearth_stack_rearm(&task->context);
 	hearth_no_suspend_forget(task);
-	task->busy = task->doomed = false;
+	task->busy = task->fatal_pending = false;
 }
 
 /* A status that the code has set stays, as under php-fpm. */

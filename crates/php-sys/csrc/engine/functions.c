@@ -88,7 +88,7 @@ ZEND_FUNCTION(Hearth_Internal_taskId)
 	RETURN_LONG((zend_long) hearth_current_task_id());
 }
 
-ZEND_FUNCTION(Hearth_Internal_actFor)
+ZEND_FUNCTION(Hearth_Internal_setEffectiveTask)
 {
 	zend_long id;
 
@@ -96,11 +96,11 @@ ZEND_FUNCTION(Hearth_Internal_actFor)
 		Z_PARAM_LONG(id)
 	ZEND_PARSE_PARAMETERS_END();
 	if (hearth_in_task()) {
-		hearth_current->acts_for = (uint64_t) id;
+		hearth_current->effective_task = (uint64_t) id;
 	}
 }
 
-ZEND_FUNCTION(Hearth_Internal_actsFor)
+ZEND_FUNCTION(Hearth_Internal_effectiveTask)
 {
 	zend_long id;
 	hearth_task *task;
@@ -109,7 +109,7 @@ ZEND_FUNCTION(Hearth_Internal_actsFor)
 		Z_PARAM_LONG(id)
 	ZEND_PARSE_PARAMETERS_END();
 	task = hearth_task_by_id((uint64_t) id);
-	RETURN_LONG(task && task->acts_for ? (zend_long) task->acts_for : id);
+	RETURN_LONG(task && task->effective_task ? (zend_long) task->effective_task : id);
 }
 
 ZEND_FUNCTION(Hearth_Internal_park)
@@ -129,7 +129,7 @@ ZEND_FUNCTION(Hearth_Internal_park)
 		return;
 	}
 	RETVAL_BOOL(hearth_on_park(unlimited ? -1 : seconds < 0 ? 0 : seconds) == 0);
-	hearth_bail_out_if_doomed();
+	hearth_bail_out_if_fatal();
 }
 
 ZEND_FUNCTION(Hearth_Internal_unpark)

@@ -82,12 +82,12 @@ namespace Hearth\Internal {
     }
 
     /** @internal the current task is part of another from here on, which waits for it: what that has borrowed, it uses */
-    function actFor(int $taskId): void
+    function setEffectiveTask(int $taskId): void
     {
     }
 
     /** @internal the task of which that one is part; it itself, if of none */
-    function actsFor(int $taskId): int
+    function effectiveTask(int $taskId): int
     {
     }
 

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 98a6dfaa38c1777f5c6313e17ad765758a521831 */
+ * Stub hash: d9e4a1dc7878b415a75202585eb30c7ef05d8a9d */
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_Hearth_async, 0, 1, Hearth\\Task, 0)
 	ZEND_ARG_TYPE_INFO(0, fn, IS_CALLABLE, 0)
@@ -41,11 +41,11 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_Hearth_Internal_taskId arginfo_Hearth_Internal_processId
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_actFor, 0, 1, IS_VOID, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_setEffectiveTask, 0, 1, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, taskId, IS_LONG, 0)
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_actsFor, 0, 1, IS_LONG, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_effectiveTask, 0, 1, IS_LONG, 0)
 	ZEND_ARG_TYPE_INFO(0, taskId, IS_LONG, 0)
 ZEND_END_ARG_INFO()
 
@@ -146,8 +146,8 @@ ZEND_FUNCTION(Hearth_every);
 ZEND_FUNCTION(Hearth_after);
 ZEND_FUNCTION(Hearth_Internal_processId);
 ZEND_FUNCTION(Hearth_Internal_taskId);
-ZEND_FUNCTION(Hearth_Internal_actFor);
-ZEND_FUNCTION(Hearth_Internal_actsFor);
+ZEND_FUNCTION(Hearth_Internal_setEffectiveTask);
+ZEND_FUNCTION(Hearth_Internal_effectiveTask);
 ZEND_FUNCTION(Hearth_Internal_park);
 ZEND_FUNCTION(Hearth_Internal_unpark);
 ZEND_FUNCTION(Hearth_Internal_after);
@@ -184,8 +184,8 @@ static const zend_function_entry ext_functions[] = {
 	ZEND_NS_FALIAS("Hearth", after, Hearth_after, arginfo_Hearth_after)
 	ZEND_NS_FALIAS("Hearth\\Internal", processId, Hearth_Internal_processId, arginfo_Hearth_Internal_processId)
 	ZEND_NS_FALIAS("Hearth\\Internal", taskId, Hearth_Internal_taskId, arginfo_Hearth_Internal_taskId)
-	ZEND_NS_FALIAS("Hearth\\Internal", actFor, Hearth_Internal_actFor, arginfo_Hearth_Internal_actFor)
-	ZEND_NS_FALIAS("Hearth\\Internal", actsFor, Hearth_Internal_actsFor, arginfo_Hearth_Internal_actsFor)
+	ZEND_NS_FALIAS("Hearth\\Internal", setEffectiveTask, Hearth_Internal_setEffectiveTask, arginfo_Hearth_Internal_setEffectiveTask)
+	ZEND_NS_FALIAS("Hearth\\Internal", effectiveTask, Hearth_Internal_effectiveTask, arginfo_Hearth_Internal_effectiveTask)
 	ZEND_NS_FALIAS("Hearth\\Internal", park, Hearth_Internal_park, arginfo_Hearth_Internal_park)
 	ZEND_NS_FALIAS("Hearth\\Internal", unpark, Hearth_Internal_unpark, arginfo_Hearth_Internal_unpark)
 	ZEND_NS_FALIAS("Hearth\\Internal", after, Hearth_Internal_after, arginfo_Hearth_Internal_after)

@@ -8,7 +8,7 @@
  * back, the worker leaves.
  */
 #include "engine/process_facts.h"
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "hearth.h"
 
 #include <locale.h>
@@ -150,7 +150,7 @@ void hearth_process_put_back(const hearth_process_state *state)
 	}
 }
 
-/* Extensions whose functions are all watched. */
+/* Extensions whose functions are all intercepted. */
 static const struct { const char *extension; uint8_t keeps; } libraries[] = {
 	{"ps", HEARTH_KEEPS_LOCALE},     /* takes the C locale for numbers */
 	/* libedit's handlers, from readline_callback_handler_install() on, pass each signal on to the whole process group. */
@@ -178,7 +178,7 @@ static void keep_of_extensions(HashTable *table)
 		uint8_t keeps = kept_by(function);
 
 		if (keeps) {
-			hearth_watch_of(function)->keeps |= keeps;
+			hearth_intercept_of(function)->keeps |= keeps;
 		}
 	} ZEND_HASH_FOREACH_END();
 }
@@ -190,13 +190,13 @@ static void keep_signals(const char *method)
 	zend_function *function = pdo ? zend_hash_str_find_ptr(&pdo->function_table, method, strlen(method)) : NULL;
 
 	if (function && zend_hash_str_exists(&module_registry, ZEND_STRL("pdo_firebird"))) {
-		hearth_watch_of(function)->keeps |= HEARTH_KEEPS_SIGNALS;
+		hearth_intercept_of(function)->keeps |= HEARTH_KEEPS_SIGNALS;
 	}
 }
 
 /* ---- which functions ---- */
 
-void hearth_watch_process(void)
+void hearth_intercept_process(void)
 {
 	zend_class_entry *ce;
 
@@ -210,7 +210,7 @@ void hearth_watch_process(void)
 		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
 
 		if (function) {
-			hearth_watch_of(function)->of_process = true;
+			hearth_intercept_of(function)->of_process = true;
 		}
 	}
 }

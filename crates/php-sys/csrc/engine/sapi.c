@@ -205,9 +205,9 @@ static bool start_engine(const hearth_boot_args *args)
 		return false;
 	}
 	sapi_module.name = hearth_sapi.name = hearth_is_cli() ? "cli" : "hearth";
-	hearth_watch_interrupts();
+	hearth_interrupts_hook();
 	hearth_no_suspend_in_sqlite();
-	hearth_stack_watch();
+	hearth_stack_hook();
 	return true;
 }
 
@@ -215,10 +215,10 @@ static bool start_engine(const hearth_boot_args *args)
 static bool begin_residence(void)
 {
 	hearth_no_suspend_in_engine();
-	hearth_watch_errors();
-	hearth_error_handler_watch();
+	hearth_errors_hook();
+	hearth_error_handler_hook();
 	own_time_limit();
-	hearth_watch_install();
+	hearth_intercept_install();
 	hearth_superglobals_hook();
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	SG(request_info).no_headers = true;
@@ -227,7 +227,7 @@ static bool begin_residence(void)
 		return false;
 	}
 	hearth_prelude_begin();
-	hearth_statements_watch();
+	hearth_statements_hook();
 	hearth_fibers_name_bottom();
 	hearth_modules_before_boot();
 	return true;
@@ -255,13 +255,13 @@ bool hearth_boot(const hearth_boot_args *args)
 	}
 	hearth_no_suspend_in_fibers();
 	hearth_no_suspend_in_generators();
-	hearth_watch_ticks();
-	hearth_header_callback_watch();
+	hearth_ticks_hook();
+	hearth_header_callback_hook();
 	switch (args->mode) {
 		case HEARTH_CLI:
 			hearth_no_suspend_in_engine();
-			hearth_error_handler_watch();
-			hearth_watch_install();
+			hearth_error_handler_hook();
+			hearth_intercept_install();
 			return true;
 		case HEARTH_CLASSIC:
 			own_time_limit();

@@ -127,13 +127,13 @@ static void watch_client(void)
 	if (socket) {
 		socket_offset = socket->offset;
 		zend_hash_init(&connections, 8, NULL, NULL, 1);
-		hearth_watch_of(zend_hash_str_find_ptr(&client->function_table, ZEND_STRL("__dorequest")))->connects_soap = true;
+		hearth_intercept_of(zend_hash_str_find_ptr(&client->function_table, ZEND_STRL("__dorequest")))->connects_soap = true;
 	}
 }
 
 /* ---- which functions ---- */
 
-void hearth_watch_soap(void)
+void hearth_intercept_soap(void)
 {
 	static const char *const methods[] = {"handle", "fault"};
 	zend_class_entry *server = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("soapserver"));
@@ -142,7 +142,7 @@ void hearth_watch_soap(void)
 		zend_function *function = zend_hash_str_find_ptr(&server->function_table, methods[i], strlen(methods[i]));
 
 		if (function) {
-			hearth_watch_of(function)->bails_out = true;
+			hearth_intercept_of(function)->bails_out = true;
 		}
 	}
 	if (HEARTH_SOAP_LEAVES_CONNECTIONS) {

@@ -2,7 +2,7 @@
 #ifndef HEARTH_SOAP_H
 #define HEARTH_SOAP_H
 
-#include "engine/watch.h"
+#include "engine/intercept.h"
 
 /* Calls `original`; its bailout becomes an exit(). */
 void hearth_soap_call(zend_execute_data *execute_data, zval *return_value, zif_handler original);

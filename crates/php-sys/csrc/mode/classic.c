@@ -330,7 +330,7 @@ hearth_task *hearth_task_classic(void *owner, void *of_request, const hearth_scr
 	request = of_request;
 	script = *of_script;
 	task.owner = owner;
-	task.done = task.busy = task.doomed = false;
+	task.done = task.busy = task.fatal_pending = false;
 	task.generation++;
 	task.resume_at = &task.context;
 	EG(current_fiber_context) = &outside;

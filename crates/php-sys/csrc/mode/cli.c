@@ -153,7 +153,7 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	}
 	first_resource = EG(regular_list).nNextFreeElement;
 	hearth_prelude_begin();
-	hearth_statements_watch();
+	hearth_statements_hook();
 	hearth_modules_before_boot();
 	CG(skip_shebang) = 1;
 	zend_register_bool_constant(ZEND_STRL("PHP_CLI_PROCESS_TITLE"), false, CONST_CS, 0);

@@ -47,8 +47,8 @@ static hearth_task *arm(hearth_request_state *state, void *owner)
 	task->generation++;
 	task->request = state;
 	task->owner = owner;
-	task->done = task->busy = task->broken = task->interrupted = task->doomed = false;
-	task->acts_for = 0;
+	task->done = task->busy = task->broken = task->interrupted = task->fatal_pending = false;
+	task->effective_task = 0;
 	hearth_task_state_init(&task->saved);
 	return task;
 }

@@ -7,7 +7,7 @@
  * `Hearth\Pool\Pdo` and `Redis` are never known here, because code never has them.
  */
 #include "engine/engine.h"
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "pool/entry.h"
 
 typedef struct {
@@ -35,7 +35,7 @@ static zend_ulong key_of(const void *what)
 	return (zend_ulong) (uintptr_t) what >> 3;
 }
 
-void hearth_pool_calls_watch(zend_object *entry, const void *lease_table, zend_string *pool)
+void hearth_pool_calls_guard(zend_object *entry, const void *lease_table, zend_string *pool)
 {
 	zval *connection = hearth_pool_entry_raw_connection(entry);
 	const void *what = connection ? hearth_connection_of_object(Z_OBJ_P(connection)) : NULL;

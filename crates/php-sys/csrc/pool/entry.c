@@ -7,7 +7,7 @@
 #include "pool/pool.h"
 #include "task/interrupted.h"
 
-#define PROPERTIES(X) X(connection) X(state) X(owner) X(depth) X(lease) X(borrowedAt) X(usedAt) X(wornOutAt) X(doomed) X(watched) \
+#define PROPERTIES(X) X(connection) X(state) X(owner) X(depth) X(lease) X(borrowedAt) X(usedAt) X(wornOutAt) X(evictReason) X(watched) \
 	X(dirty) X(statements) X(attributes) X(trace) X(usedBy) X(kept)
 #define DECLARE(name) uint32_t name;
 
@@ -111,7 +111,7 @@ static bool has_unread_result(zend_object *entry)
 
 bool hearth_pool_entry_is_sound(zend_object *entry, double now)
 {
-	return Z_TYPE_P(property(entry, at.doomed)) == IS_NULL && Z_LVAL_P(property(entry, at.statements)) == 0
+	return Z_TYPE_P(property(entry, at.evictReason)) == IS_NULL && Z_LVAL_P(property(entry, at.statements)) == 0
 		&& zend_hash_num_elements(Z_ARRVAL_P(property(entry, at.kept))) == 0 && !has_unread_result(entry)
 		&& Z_TYPE_P(property(entry, at.trace)) == IS_NULL && Z_DVAL_P(property(entry, at.wornOutAt)) > now;
 }

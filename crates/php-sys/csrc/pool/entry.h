@@ -39,7 +39,7 @@ zval *hearth_pool_entry_raw_connection(zend_object *entry);
 /* The number of connections whose calls are checked. */
 extern uint32_t hearth_pool_calls;
 /* Refuses calls on its connection from now on, in tasks that have not borrowed it. */
-void hearth_pool_calls_watch(zend_object *entry, const void *lease_table, zend_string *pool);
+void hearth_pool_calls_guard(zend_object *entry, const void *lease_table, zend_string *pool);
 /* Ends that; NULL: for all entries of that lease table. */
 void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry);
 /* Whether a call of the function on this connection is refused. */

@@ -46,8 +46,8 @@ static hearth_task *borrower(void)
 {
 	hearth_task *task = hearth_current, *caller;
 
-	if (task && UNEXPECTED(task->acts_for)) {
-		caller = hearth_task_by_id(task->acts_for);
+	if (task && UNEXPECTED(task->effective_task)) {
+		caller = hearth_task_by_id(task->effective_task);
 		return caller ? caller : task;
 	}
 	return task;
@@ -107,7 +107,7 @@ static bool note_return(lease_table *self, zend_object *entry)
 	double now = hearth_monotonic();
 
 	if (UNEXPECTED(hearth_pool_entry_is_first_lease(entry))) {
-		hearth_pool_calls_watch(entry, self, self->name);
+		hearth_pool_calls_guard(entry, self, self->name);
 	}
 	hearth_histogram_record(self->use_time, hearth_pool_entry_return(entry, now));
 	return !hearth_pool_entry_is_interrupted(entry) && hearth_pool_entry_is_sound(entry, now) && (!self->resets || (self->shows && hearth_pool_entry_is_unchanged(entry)));

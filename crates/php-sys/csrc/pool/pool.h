@@ -16,7 +16,7 @@ void hearth_pool_entry_prepare(void);
 bool hearth_texts_are_noted(void);
 void hearth_texts_note(zend_execute_data *call);
 /* Keeps statements of a pool's connections when they are released. */
-void hearth_statements_watch(void);
+void hearth_statements_hook(void);
 void hearth_lease_table_return_all(hearth_task *task);
 /* Whether the object is a PDO with a transaction open. */
 bool hearth_in_transaction(zval *object);

@@ -82,7 +82,7 @@ static void on_destroy(zend_object *object)
  * Changes the extension's own handlers, in memory that the extension itself writes at startup: mysqli makes its objects
  * without the function that its classes name for that.
  */
-static void watch_class(statement_class *class, zend_class_entry *ce)
+static void hook_class(statement_class *class, zend_class_entry *ce)
 {
 	zend_object_handlers *handlers;
 	zval object;
@@ -99,13 +99,13 @@ static void watch_class(statement_class *class, zend_class_entry *ce)
 	zval_ptr_dtor(&object);
 }
 
-void hearth_statements_watch(void)
+void hearth_statements_hook(void)
 {
 	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
 		zend_class_entry *ce = zend_hash_str_find_ptr(CG(class_table), classes[i].name, strlen(classes[i].name));
 
 		if (ce) {
-			watch_class(&classes[i], ce);
+			hook_class(&classes[i], ce);
 		}
 	}
 }

@@ -4,7 +4,7 @@
  * php/src/Pool/PostgresqlSession.php.
  */
 #include "engine/engine.h"
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "pool/pool.h"
 
 /* A running factory; there are few. If a fatal error ends it, the id of its task is not used again. */

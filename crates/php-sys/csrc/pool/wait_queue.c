@@ -140,7 +140,7 @@ ZEND_METHOD(Hearth_Internal_WaitQueue, wait)
 	}
 	ZVAL_COPY_VALUE(&value, &place->value);
 	ZVAL_UNDEF(&place->value);
-	hearth_bail_out_if_doomed();
+	hearth_bail_out_if_fatal();
 	if (outcome == 0) {
 		RETURN_COPY_VALUE(&value);
 	}

@@ -116,7 +116,7 @@ static void hook_functions(void)
 	}
 }
 
-void hearth_superglobals_watch(void)
+void hearth_first_use_hook(void)
 {
 	hook_opcodes();
 	hook_functions();

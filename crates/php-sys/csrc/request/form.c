@@ -51,7 +51,7 @@ static bool wait_for_reader(hearth_request_state *state)
 	woken = hearth_on_park(-1);
 	task->awaits_body = false;
 	state->body_waiters--;
-	hearth_bail_out_if_doomed();
+	hearth_bail_out_if_fatal();
 	return woken != 2;
 }
 

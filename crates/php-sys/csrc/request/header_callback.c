@@ -41,7 +41,7 @@ static void on_register(INTERNAL_FUNCTION_PARAMETERS)
 	zval_ptr_dtor(&before);
 }
 
-void hearth_header_callback_watch(void)
+void hearth_header_callback_hook(void)
 {
 	hearth_replace_function("header_register_callback", &register_callback, on_register);
 }

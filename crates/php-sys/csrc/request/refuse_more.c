@@ -2,7 +2,7 @@
  * What code begins at the end of its request or task, the end waits for. So it begins nothing more once it was told that its
  * time is over: else it would go on for ever, because each exception ends one function only.
  */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "request/request.h"
 
 /* Functions that begin more, and the ends at which they do. */
@@ -32,13 +32,13 @@ bool hearth_refuse_more(uint8_t ends)
 	return true;
 }
 
-void hearth_watch_begins(void)
+void hearth_intercept_begins(void)
 {
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
 
 		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-			hearth_watch_of(function)->begins = functions[i].ends;
+			hearth_intercept_of(function)->begins = functions[i].ends;
 		}
 	}
 }

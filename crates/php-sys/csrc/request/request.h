@@ -41,7 +41,7 @@ void hearth_respond_exception(hearth_request_state *state);
 bool hearth_response_is_stream(const zval *result);
 /* request/header_callback.c */
 void hearth_run_header_callback(void);
-void hearth_header_callback_watch(void);
+void hearth_header_callback_hook(void);
 /* request/echo.c */
 void hearth_send_head(hearth_request_state *state, hearth_response *response, zend_array *own);
 /* How many of a text's `length` bytes the log shows: the text need not end with a NUL. */

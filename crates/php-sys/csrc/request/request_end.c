@@ -51,7 +51,7 @@ void hearth_run_shutdown_functions(void)
 	hearth_current->ends |= HEARTH_ENDS_SHUTDOWN;
 	php_call_shutdown_functions();
 	hearth_current->ends = ends;
-	if (UNEXPECTED(CG(unclean_shutdown)) || UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || UNEXPECTED(hearth_current->doomed)) {
+	if (UNEXPECTED(CG(unclean_shutdown)) || UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || UNEXPECTED(hearth_current->fatal_pending)) {
 		/* No function is called twice. The list is not freed: the functions may hold what the error left half done. */
 		BG(user_shutdown_function_names) = NULL;
 		zend_bailout();

@@ -270,7 +270,7 @@ static bool on_auto_global(zend_string *name)
 
 void hearth_superglobals_hook(void)
 {
-	hearth_superglobals_watch();
+	hearth_first_use_hook();
 	hearth_cookies_hook();
 	hearth_upload_progress_hook();
 	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {

@@ -4,7 +4,7 @@
  * session too, the first call would go on with what the second has freed, which ends a process under `php` too.
  */
 #include "engine/engine.h"
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "request/request.h"
 #include "session/session.h"
 #include "task/task.h"
@@ -84,13 +84,13 @@ void hearth_session_leave(void)
 	end(hearth_current_request());
 }
 
-void hearth_watch_session(void)
+void hearth_intercept_session(void)
 {
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
 
 		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-			hearth_watch_of(function)->of_session = true;
+			hearth_intercept_of(function)->of_session = true;
 		}
 	}
 }

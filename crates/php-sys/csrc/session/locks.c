@@ -88,7 +88,7 @@ static bool pause_for(useconds_t *time, double until, uint64_t holder)
 	}
 	usleep(*time);
 	*time = MIN(*time * 2, LONGEST_WAIT);
-	hearth_bail_out_if_doomed();
+	hearth_bail_out_if_fatal();
 	return !EG(exception);
 }
 

@@ -107,7 +107,7 @@ void hearth_server_variables_seal(zval *server);
 void hearth_request_info_need(void);
 void hearth_superglobals_hook(void);
 /* request/first_use.c: calls hearth_superglobals_need() where a request uses one. */
-void hearth_superglobals_watch(void);
+void hearth_first_use_hook(void);
 void hearth_superglobals_need(bool form);
 void hearth_superglobals_save(hearth_request_state *state);
 void hearth_superglobals_load(hearth_request_state *state);

@@ -53,7 +53,7 @@ static int on_collect_cycles(void)
 	return collected;
 }
 
-void hearth_collector_watch(void)
+void hearth_collector_hook(void)
 {
 	collect_cycles = gc_collect_cycles;
 	gc_collect_cycles = on_collect_cycles;

@@ -4,7 +4,7 @@
 
 #include "php.h"
 
-void hearth_collector_watch(void);
+void hearth_collector_hook(void);
 /* Runs the collector; the task that runs is one of HEARTH_JOB_COLLECT. */
 void hearth_collector_run(void);
 

@@ -2,7 +2,7 @@
  * The identity of a connection: an address that all objects and streams of one connection lead to, so that two calls on the
  * same connection are seen, whichever object or stream they are made on.
  */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/connection_child.h"
 #include "task/interrupted.h"
 #include "task/task.h"

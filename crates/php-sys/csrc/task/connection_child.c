@@ -2,7 +2,7 @@
  * What an extension has made of a connection and asks it for, without being the connection: cursors, channels, large objects. The
  * connection stands in the extension's own structure, which has no header, at the same place in all versions of Debian's packages.
  */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/connection_child.h"
 
 /* How the connection stands there. */

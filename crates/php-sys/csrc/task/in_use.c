@@ -4,7 +4,7 @@
  * the first call still uses.
  */
 #include "engine/soap.h"
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "pool/entry.h"
 #include "task/connection_child.h"
 #include "task/interrupted.h"
@@ -65,7 +65,7 @@ static bool may_hold_streams(const zend_object *object)
 	return object && hearth_internal_class(object)->type == ZEND_INTERNAL_CLASS && object->handlers->get_gc != zend_std_get_gc;
 }
 
-static hearth_used *add(hearth_use_list *list, const void *what, zend_object *object, const hearth_watch *watch)
+static hearth_used *add(hearth_use_list *list, const void *what, zend_object *object, const hearth_intercept *intercept)
 {
 	if (UNEXPECTED(list->count == list->room)) {
 		list->room = list->room ? list->room * 2 : 4;
@@ -73,7 +73,7 @@ static hearth_used *add(hearth_use_list *list, const void *what, zend_object *ob
 	}
 	list->used[list->count] = (hearth_used){
 		.what = what, .object = may_hold_streams(object) ? object : NULL, .task = hearth_task_id(hearth_current),
-		.shared = (watch->use & (HEARTH_IN_USE_SHARED | HEARTH_ASKS)) != 0,
+		.shared = (intercept->use & (HEARTH_IN_USE_SHARED | HEARTH_ASKS)) != 0,
 	};
 	return &list->used[list->count++];
 }
@@ -88,7 +88,7 @@ static HashTable *array_of(zend_execute_data *call, uint32_t number)
 #define ARRAYS 3
 
 /* Adds the connections and streams that select-like functions wait for. */
-static void add_arrays(hearth_use_list *list, zend_execute_data *call, const hearth_watch *watch)
+static void add_arrays(hearth_use_list *list, zend_execute_data *call, const hearth_intercept *intercept)
 {
 	zval *value;
 
@@ -104,14 +104,14 @@ static void add_arrays(hearth_use_list *list, zend_execute_data *call, const hea
 			ZVAL_DEREF(value);
 			what = hearth_connection_of_value(value);
 			if (what) {
-				add(list, what, NULL, watch);
+				add(list, what, NULL, intercept);
 			}
 		} ZEND_HASH_FOREACH_END();
 	}
 }
 
 /* Adds the handles that a multi handle of curl works on. */
-static void add_gathered(hearth_use_list *list, zend_object *object, const hearth_watch *watch)
+static void add_gathered(hearth_use_list *list, zend_object *object, const hearth_intercept *intercept)
 {
 	zval *held;
 	int count;
@@ -121,35 +121,35 @@ static void add_gathered(hearth_use_list *list, zend_object *object, const heart
 		const void *what = hearth_connection_of_value(&held[i]);
 
 		if (what) {
-			add(list, what, NULL, watch);
+			add(list, what, NULL, intercept);
 		}
 	}
 }
 
-static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth_watch *watch)
+static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth_intercept *intercept)
 {
 	const void *what[HEARTH_MOST_USED];
 	zend_object *object = hearth_use_object(call);
 	uint32_t count;
 
 	if (object && UNEXPECTED(hearth_gathers(object))) {
-		add_gathered(list, object, watch);
+		add_gathered(list, object, intercept);
 	}
 	count = hearth_use_collect(call, what);
 	for (uint32_t i = 0; i < count; i++) {
-		hearth_used *used = add(list, what[i], i == 0 ? object : NULL, watch);
+		hearth_used *used = add(list, what[i], i == 0 ? object : NULL, intercept);
 
 		if (i == 0 && hearth_executes_bound(call)) {
 			used->object = object;
 			used->executes = true;
 		}
 	}
-	if (watch->use & HEARTH_IN_USE_ARRAYS) {
-		add_arrays(list, call, watch);
+	if (intercept->use & HEARTH_IN_USE_ARRAYS) {
+		add_arrays(list, call, intercept);
 	}
 }
 
-static const hearth_watch uses = {.use = HEARTH_IN_USE};
+static const hearth_intercept uses = {.use = HEARTH_IN_USE};
 
 /* Adds what this code is inside of without a call. */
 static void add_inside(hearth_use_list *list, const zend_execute_data *call)
@@ -168,10 +168,10 @@ static void add_inside(hearth_use_list *list, const zend_execute_data *call)
 
 static void add_call(hearth_use_list *list, zend_execute_data *call)
 {
-	const hearth_watch *watch = hearth_watch_known(call->func);
+	const hearth_intercept *intercept = hearth_intercept_known(call->func);
 
-	if (watch && watch->use) {
-		add_use(list, call, watch);
+	if (intercept && intercept->use) {
+		add_use(list, call, intercept);
 	}
 }
 
@@ -215,13 +215,13 @@ void hearth_use_ends(hearth_task *task)
 /* ---- calls ---- */
 
 /* Returns the other task that uses one of these; 0 if there is none. */
-static uint64_t user_of(const void *const *what, uint32_t count, const hearth_watch *watch)
+static uint64_t user_of(const void *const *what, uint32_t count, const hearth_intercept *intercept)
 {
 	uint64_t task = hearth_task_id(hearth_current);
 
 	for (uint32_t i = 0; i < count; i++) {
 		for (const hearth_used *used = *bucket_of(what[i]); used; used = used->next) {
-			if (used->what == what[i] && used->task != task && (!used->shared || (watch->use & HEARTH_CLOSES))) {
+			if (used->what == what[i] && used->task != task && (!used->shared || (intercept->use & HEARTH_CLOSES))) {
 				return used->task;
 			}
 		}
@@ -260,11 +260,11 @@ static uint64_t holder_of(const void *stream)
 }
 
 /* Returns the other task that this call would disturb; 0 if there is none. */
-static uint64_t disturbed_by(const void *const *what, uint32_t count, const hearth_watch *watch)
+static uint64_t disturbed_by(const void *const *what, uint32_t count, const hearth_intercept *intercept)
 {
-	uint64_t other = watch->use & HEARTH_ASKS ? 0 : user_of(what, count, watch);
+	uint64_t other = intercept->use & HEARTH_ASKS ? 0 : user_of(what, count, intercept);
 
-	return !other && UNEXPECTED(holders) && count && (watch->use & HEARTH_CLOSES) ? holder_of(what[0]) : other;
+	return !other && UNEXPECTED(holders) && count && (intercept->use & HEARTH_CLOSES) ? holder_of(what[0]) : other;
 }
 
 uint64_t hearth_use_user_of(const void *what)
@@ -274,7 +274,7 @@ uint64_t hearth_use_user_of(const void *what)
 
 bool hearth_in_use_elsewhere(const void *what)
 {
-	static const hearth_watch closes = {.use = HEARTH_CLOSES};
+	static const hearth_intercept closes = {.use = HEARTH_CLOSES};
 
 	return hearth_uses && user_of(&what, 1, &closes) != 0;
 }
@@ -304,7 +304,7 @@ void hearth_use_refuse(const zend_function *function, uint64_t other)
  * Holds the arrays: the function goes on with their elements, and another task may have replaced them,
  * as they are by reference.
  */
-static void call_with_arrays(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+static void call_with_arrays(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
 	HashTable *held[ARRAYS];
 
@@ -314,7 +314,7 @@ static void call_with_arrays(zend_execute_data *call, zval *return_value, const 
 			GC_TRY_ADDREF(held[i]);
 		}
 	}
-	watch->original(call, return_value);
+	intercept->original(call, return_value);
 	for (uint32_t i = 0; i < ARRAYS; i++) {
 		if (held[i]) {
 			zend_array_release(held[i]);
@@ -323,14 +323,14 @@ static void call_with_arrays(zend_execute_data *call, zval *return_value, const 
 }
 
 /* Holds the streams bound to a statement: a variable that is bound by reference may be assigned to while they are read. */
-static void call_with_bound(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+static void call_with_bound(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
 	zend_array *held = hearth_executes_bound(call) ? hearth_bound_hold(Z_OBJ(call->This)) : NULL;
 
 	if (UNEXPECTED(hearth_texts_are_noted())) {
 		hearth_texts_note(call);
 	}
-	watch->original(call, return_value);
+	intercept->original(call, return_value);
 	if (UNEXPECTED(held)) {
 		zend_array_release(held);
 	}
@@ -340,7 +340,7 @@ static void call_with_bound(zend_execute_data *call, zval *return_value, const h
 }
 
 /* Whether the call would disturb another task; if so, an exception is pending. */
-static bool is_refused(zend_execute_data *call, const hearth_watch *watch)
+static bool is_refused(zend_execute_data *call, const hearth_intercept *intercept)
 {
 	const void *what[HEARTH_MOST_USED];
 	uint32_t count = hearth_pool_calls || hearth_uses ? hearth_use_collect(call, what) : 0;
@@ -350,7 +350,7 @@ static bool is_refused(zend_execute_data *call, const hearth_watch *watch)
 		return true;
 	}
 	if (hearth_uses) {
-		other = disturbed_by(what, count, watch);
+		other = disturbed_by(what, count, intercept);
 		if (UNEXPECTED(other)) {
 			hearth_use_refuse(call->func, other);
 			return true;
@@ -359,22 +359,22 @@ static bool is_refused(zend_execute_data *call, const hearth_watch *watch)
 	if (UNEXPECTED(hearth_interruptions) && hearth_interrupted_refuses(call)) {
 		return true;
 	}
-	return (watch->use & HEARTH_CLOSES) && hearth_closes_what_is_waited_on(call);
+	return (intercept->use & HEARTH_CLOSES) && hearth_closes_what_is_waited_on(call);
 }
 
-void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+void hearth_use(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
-	if (is_refused(call, watch)) {
+	if (is_refused(call, intercept)) {
 		return;
 	}
-	if (watch->bails_out) {
-		hearth_soap_call(call, return_value, watch->original);
-	} else if (watch->use & HEARTH_IN_USE_ARRAYS) {
-		call_with_arrays(call, return_value, watch);
+	if (intercept->bails_out) {
+		hearth_soap_call(call, return_value, intercept->original);
+	} else if (intercept->use & HEARTH_IN_USE_ARRAYS) {
+		call_with_arrays(call, return_value, intercept);
 	} else {
-		call_with_bound(call, return_value, watch);
+		call_with_bound(call, return_value, intercept);
 	}
-	if (UNEXPECTED(watch->connects_soap)) {
+	if (UNEXPECTED(intercept->connects_soap)) {
 		hearth_soap_note_connection(Z_OBJ(call->This));
 	}
 }

@@ -1,5 +1,5 @@
 /* A stream that a call would close while another task uses it without a call that names it: see task/in_use.c. */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/task.h"
 
 static bool is_user_stream(const php_stream *stream)

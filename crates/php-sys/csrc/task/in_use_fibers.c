@@ -2,7 +2,7 @@
  * The use of connections and streams by the calls on the stack of a suspended Fiber. It is noted outside of that stack,
  * which may be dropped without being unwound.
  */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/marks.h"
 #include "task/task.h"
 
@@ -39,7 +39,7 @@ void hearth_use_forget_stack(const zend_fiber_context *context)
 	}
 }
 
-void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
 	const zend_fiber_context *context = EG(current_fiber_context);
 	hearth_use_list uses = {0};
@@ -54,7 +54,7 @@ void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, cons
 		*fiber = (fiber_uses){.uses = uses, .context = context, .next = fibers};
 		fibers = fiber;
 	}
-	watch->original(call, return_value);
+	intercept->original(call, return_value);
 	if (UNEXPECTED(uses.count)) {
 		hearth_use_forget_stack(context);
 	}

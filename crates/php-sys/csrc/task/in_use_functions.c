@@ -1,5 +1,5 @@
 /* The functions and methods whose connection or stream is in use while a task waits in them: see task/in_use.c. */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/task.h"
 
 /*
@@ -134,7 +134,7 @@ static void use_all(HashTable *all)
 			covered = !only_computes(last);
 		}
 		if (covered && (function->common.scope || may_take_connection(&function->internal_function))) {
-			hearth_watch_of(function)->use |= HEARTH_IN_USE;
+			hearth_intercept_of(function)->use |= HEARTH_IN_USE;
 		}
 	} ZEND_HASH_FOREACH_END();
 }
@@ -162,12 +162,12 @@ static void use_methods(zend_class_entry *ce)
 
 	ZEND_HASH_FOREACH_PTR(&ce->function_table, function) {
 		if (function->type == ZEND_INTERNAL_FUNCTION && function->internal_function.handler) {
-			hearth_watch_of(function)->use |= HEARTH_IN_USE;
+			hearth_intercept_of(function)->use |= HEARTH_IN_USE;
 		}
 	} ZEND_HASH_FOREACH_END();
 }
 
-void hearth_watch_use(void)
+void hearth_intercept_use(void)
 {
 	zend_class_entry *ce;
 	zend_function *function;
@@ -185,9 +185,9 @@ void hearth_watch_use(void)
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
 		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-			hearth_watch_of(function)->use |= functions[i].use;
+			hearth_intercept_of(function)->use |= functions[i].use;
 		}
 	}
 	function = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, ZEND_STRL("suspend"));
-	hearth_watch_of(function)->suspends_fiber = true;
+	hearth_intercept_of(function)->suspends_fiber = true;
 }

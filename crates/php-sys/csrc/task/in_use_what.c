@@ -1,5 +1,5 @@
 /* What a call is made on: see task/in_use.c. */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "state/hidden.h"
 #include "task/connection_child.h"
 #include "task/task.h"
@@ -38,8 +38,8 @@ zend_object *hearth_use_object(zend_execute_data *call)
 
 static uint32_t collect_last_directory(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
 {
-	const hearth_watch *watch = hearth_watch_known(call->func);
-	zend_resource *const *last = watch && (watch->use & HEARTH_LAST_DIRECTORY) ? hearth_last_directory() : NULL;
+	const hearth_intercept *intercept = hearth_intercept_known(call->func);
+	zend_resource *const *last = intercept && (intercept->use & HEARTH_LAST_DIRECTORY) ? hearth_last_directory() : NULL;
 
 	found[0] = last && *last ? (*last)->ptr : NULL;
 	return found[0] != NULL;
@@ -49,12 +49,13 @@ static uint32_t collect_last_directory(zend_execute_data *call, const void *foun
 static const void *first_of(zend_execute_data *call)
 {
 	zend_object *object = hearth_use_object(call);
-	const hearth_watch *watch = hearth_watch_known(call->func);
+	const hearth_intercept *intercept = hearth_intercept_known(call->func);
 
 	if (!object) {
 		return hearth_connection_of_stream(hearth_argument(call, 1));
 	}
-	return watch && UNEXPECTED(watch->use & HEARTH_OF_RESULT) ? hearth_connection_of_result(object) : hearth_connection_of_object(object);
+	return intercept && UNEXPECTED(intercept->use & HEARTH_OF_RESULT)
+		? hearth_connection_of_result(object) : hearth_connection_of_object(object);
 }
 
 /*

@@ -1,5 +1,5 @@
 /* What a task is refused or found to use where it is inside an extension without a call: see task/inside.h. */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/inside.h"
 
 bool hearth_inside_refuses(const zend_function *function, const void *what)

@@ -87,13 +87,13 @@ static void ask(const zend_execute_data *frame)
 {
 	hearth_stack_check();
 	if (hearth_current && !hearth_current->busy) {
-		hearth_bail_out_if_doomed();
+		hearth_bail_out_if_fatal();
 		if (hearth_current->request && is_library(frame)) {
 			put_off = true;
 			return;
 		}
 		hearth_on_interrupt(frame != NULL);
-		hearth_bail_out_if_doomed();
+		hearth_bail_out_if_fatal();
 	}
 }
 
@@ -137,7 +137,7 @@ static void on_interrupt(zend_execute_data *frame)
 	}
 }
 
-void hearth_watch_interrupts(void)
+void hearth_interrupts_hook(void)
 {
 	interrupt = zend_interrupt_function;
 	zend_interrupt_function = on_interrupt;

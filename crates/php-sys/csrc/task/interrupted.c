@@ -7,7 +7,7 @@
  */
 #include "task/interrupted.h"
 
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "pool/pool.h"
 #include "task/task.h"
 
@@ -46,8 +46,8 @@ void hearth_note_interrupted(int fd)
 		list = perealloc(list, room * sizeof *list, 1);
 	}
 	new = &list[hearth_interruptions++];
-	*new = (interruption){.fd = fd, .task = hearth_task_id(hearth_current), .caller = hearth_current->acts_for};
-	if (call && call->func && hearth_watch_known(call->func)) {
+	*new = (interruption){.fd = fd, .task = hearth_task_id(hearth_current), .caller = hearth_current->effective_task};
+	if (call && call->func && hearth_intercept_known(call->func)) {
 		new->what = hearth_used_by(call);
 		new->is_pgsql = is_module(call->func->internal_function.module, "pgsql");
 	}

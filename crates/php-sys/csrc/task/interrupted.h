@@ -12,7 +12,7 @@ bool hearth_is_interrupted(zval *connection, uint64_t task);
 /* Whether the call is refused; if so, an exception is pending. */
 bool hearth_interrupted_refuses(zend_execute_data *call);
 
-void hearth_watch_interrupts(void);
+void hearth_interrupts_hook(void);
 /* Called when code of the library has returned to its caller: handles an interrupt that was put off meanwhile. */
 void hearth_interrupt_library_left(void);
 

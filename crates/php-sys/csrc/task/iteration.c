@@ -3,7 +3,7 @@
  * extension for the next element without a call, so the functions behind that are wrapped: each is refused where another task
  * uses the object's connection, and has it in use while it waits.
  */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/inside.h"
 
 #include <ext/spl/spl_observer.h>

@@ -2,7 +2,7 @@
  * Code that may have marked values against recursion when PHP code runs inside it: calls of functions, and
  * comparisons. See task/marks.c.
  */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/marks.h"
 
 /*
@@ -44,8 +44,8 @@ void hearth_marks_learn(void)
 
 uintptr_t hearth_marks_of(const zend_function *function)
 {
-	const hearth_watch *watch = hearth_watch_known(function);
-	zif_handler handler = watch ? watch->original : function->internal_function.handler;
+	const hearth_intercept *intercept = hearth_intercept_known(function);
+	zif_handler handler = intercept ? intercept->original : function->internal_function.handler;
 
 	return marking.nNumOfElements ? (uintptr_t) zend_hash_index_find_ptr(&marking, key_of(handler)) : 0;
 }

@@ -9,7 +9,7 @@
  * it is searched, up to a limit.
  */
 #include "engine/engine.h"
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/marks.h"
 
 /* The most arrays and objects that are searched for marks. */

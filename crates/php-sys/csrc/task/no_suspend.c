@@ -230,13 +230,13 @@ void hearth_no_suspend_forget(const hearth_task *task)
 	forget_deeper(&task->context, __builtin_frame_address(0));
 }
 
-bool hearth_has_doomed;
+bool hearth_has_fatal_pending;
 
 /* Ends the running task as any other fatal error does: this error happened where the task could not be left. */
-void hearth_bail_out_if_doomed(void)
+void hearth_bail_out_if_fatal(void)
 {
-	if (UNEXPECTED(hearth_current && hearth_current->doomed)) {
-		hearth_current->doomed = false;
+	if (UNEXPECTED(hearth_current && hearth_current->fatal_pending)) {
+		hearth_current->fatal_pending = false;
 		hearth_marks_forget();
 		zend_bailout();
 	}
@@ -250,7 +250,7 @@ void hearth_no_suspend_in_engine(void)
 	zend_compile_string = on_compile_string;
 	autoload = zend_autoload;
 	zend_autoload = on_autoload;
-	hearth_collector_watch();
+	hearth_collector_hook();
 }
 
 /*

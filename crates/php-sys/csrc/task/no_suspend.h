@@ -22,7 +22,7 @@ const zend_fiber_context *hearth_context_below(const zend_fiber_context *context
 /* Called when a fatal error has left the running task, wherever it was. */
 void hearth_no_suspend_forget(const hearth_task *task);
 /* Whether a fatal error may have met a task where it could not be left: see hearth_throw. */
-extern bool hearth_has_doomed;
-void hearth_bail_out_if_doomed(void);
+extern bool hearth_has_fatal_pending;
+void hearth_bail_out_if_fatal(void);
 
 #endif

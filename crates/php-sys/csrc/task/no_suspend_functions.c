@@ -2,7 +2,7 @@
  * Functions of PHP in which a task is not left: they keep state in variables of the process that are not exchanged, so a
  * second call in the middle of the first would corrupt it. A wait inside them blocks the worker.
  */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 
 static const char *const functions[] = {
 	/* the comparison functions of its columns */
@@ -34,12 +34,12 @@ static void watch_extensions(HashTable *table)
 
 	ZEND_HASH_FOREACH_PTR(table, function) {
 		if (function->type == ZEND_INTERNAL_FUNCTION && is_of_such_extension(function)) {
-			hearth_watch_of(function)->no_suspend = true;
+			hearth_intercept_of(function)->no_suspend = true;
 		}
 	} ZEND_HASH_FOREACH_END();
 }
 
-void hearth_watch_no_suspend(void)
+void hearth_intercept_no_suspend(void)
 {
 	zend_class_entry *ce;
 
@@ -47,7 +47,7 @@ void hearth_watch_no_suspend(void)
 		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
 
 		if (function) {
-			hearth_watch_of(function)->no_suspend = true;
+			hearth_intercept_of(function)->no_suspend = true;
 		}
 	}
 	watch_extensions(CG(function_table));

@@ -175,7 +175,7 @@ static bool is_known_string(zval *string)
  * The extension returns the connection that it already has for that string. With several requests in flight, each gets its
  * own; with one at a time, a request gets no connection that an earlier one has used.
  */
-static bool pg_connect(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+static bool pg_connect(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
 	enum { FORCE_NEW = 2 };
 	zval *string = hearth_argument(call, 1), *flags = hearth_argument(call, 2), again[2];
@@ -188,7 +188,7 @@ static bool pg_connect(zend_execute_data *call, zval *return_value, const hearth
 		if (Z_TYPE_P(flags) == IS_LONG) {
 			Z_LVAL_P(flags) |= FORCE_NEW;
 		}
-		watch->original(call, return_value);
+		intercept->original(call, return_value);
 	} else {
 		ZVAL_COPY_VALUE(&again[0], string);
 		ZVAL_LONG(&again[1], FORCE_NEW);
@@ -208,10 +208,10 @@ static bool refuse(const hearth_sharing *sharing)
 	return true;
 }
 
-static bool pg_pconnect(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+static bool pg_pconnect(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
 	pg_connected = true;
-	return several && refuse(watch->sharing);
+	return several && refuse(intercept->sharing);
 }
 
 /* Returns the number of the argument that is the connection; 0: none. */
@@ -237,7 +237,7 @@ static const hearth_sharing pg_default_link = {
 };
 
 /* Requests would share a WSDL in memory. */
-static bool soap_wsdl(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+static bool soap_wsdl(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
 	if (several) {
 		hearth_soap_without_memory_cache(hearth_argument(call, 2));
@@ -307,31 +307,31 @@ static zend_function *find(const hearth_sharing *row)
 	return functions ? zend_hash_str_find_ptr(functions, row->function, strlen(row->function)) : NULL;
 }
 
-void hearth_watch_sharing(void)
+void hearth_intercept_sharing(void)
 {
 	zend_function *function;
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		function = find(&table[i]);
-		if (function && function->type == ZEND_INTERNAL_FUNCTION && !hearth_watch_of(function)->sharing) {
-			hearth_watch_of(function)->sharing = &table[i];
+		if (function && function->type == ZEND_INTERNAL_FUNCTION && !hearth_intercept_of(function)->sharing) {
+			hearth_intercept_of(function)->sharing = &table[i];
 		}
 	}
 	pgsql = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("pgsql"));
 	ZEND_HASH_FOREACH_PTR(CG(function_table), function) {
 		if (pgsql && function->type == ZEND_INTERNAL_FUNCTION && function->internal_function.module == pgsql
 				&& connection_argument(&function->internal_function)) {
-			hearth_watch_of(function)->sharing = &pg_default_link;
+			hearth_intercept_of(function)->sharing = &pg_default_link;
 		}
 	} ZEND_HASH_FOREACH_END();
 }
 
-bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_watch *watch)
+bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
-	const hearth_sharing *sharing = watch->sharing;
+	const hearth_sharing *sharing = intercept->sharing;
 
 	if (sharing->instead) {
-		return sharing->instead(call, return_value, watch);
+		return sharing->instead(call, return_value, intercept);
 	}
 	return several && (!sharing->shares || sharing->shares(call)) && refuse(sharing);
 }

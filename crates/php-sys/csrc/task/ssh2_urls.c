@@ -3,7 +3,7 @@
  * that are given one, such as fopen() and file_get_contents(), have no connection among their arguments, so the extension's wrappers are
  * wrapped.
  */
-#include "engine/watch.h"
+#include "engine/intercept.h"
 #include "task/connection_child.h"
 #include "task/inside.h"
 

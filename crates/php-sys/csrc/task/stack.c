@@ -358,7 +358,7 @@ static bool has_signal_stack(void)
 	return sigaltstack(&signal_stack, NULL) == 0;
 }
 
-void hearth_stack_watch(void)
+void hearth_stack_hook(void)
 {
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 

@@ -12,7 +12,7 @@ typedef struct hearth_stack hearth_stack;
 /* Called once, when the engine starts: from then on each stack that the engine makes is guarded. */
 void hearth_stack_startup(void);
 /* Called once all extensions are loaded, on the thread that runs PHP. */
-void hearth_stack_watch(void);
+void hearth_stack_hook(void);
 /* Returns the bytes to request from the engine so that `size` bytes can be used. */
 size_t hearth_stack_size_for(size_t size);
 /* Returns NULL if the stack has no guard. */

@@ -108,12 +108,12 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->generation++;
 	task->job = job;
 	task->request = request;
-	task->done = task->busy = task->broken = task->left = task->interrupted = task->doomed = task->awaits_body = task->parses_for_itself = false;
+	task->done = task->busy = task->broken = task->left = task->interrupted = task->fatal_pending = task->awaits_body = task->parses_for_itself = false;
 	task->ends = 0;
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->leases = NULL;
 	task->inside = NULL;
-	task->acts_for = 0;
+	task->effective_task = 0;
 	task->waits_in = NULL;
 	task->starter = job == HEARTH_JOB_CALL && hearth_current ? hearth_task_id(hearth_current) : 0;
 	hearth_task_state_init(&task->saved);

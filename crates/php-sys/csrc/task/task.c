@@ -40,8 +40,8 @@ void hearth_bail_out_of_memory(void)
 		HEARTH_FORGET_OUT_OF_MEMORY();
 		zend_bailout();
 	}
-	if (UNEXPECTED(hearth_has_doomed)) {
-		hearth_bail_out_if_doomed();
+	if (UNEXPECTED(hearth_has_fatal_pending)) {
+		hearth_bail_out_if_fatal();
 	}
 }
 
@@ -109,7 +109,7 @@ static void end_broken(hearth_task *task)
 	zend_string *fatal = hearth_fatal_error();
 
 	task->broken = hearth_broken = true;
-	task->busy = task->doomed = false;
+	task->busy = task->fatal_pending = false;
 	HEARTH_FORGET_OUT_OF_MEMORY();
 	hearth_stack_rearm(&task->context);
 	hearth_no_suspend_forget(task);

@@ -27,7 +27,7 @@ struct hearth_task {
 	bool parses_for_itself;          /* Hearth\Request::cookie(): see request/cookies.c */
 	bool awaits_body;                /* it waits until another task has read its request's body */
 	uint8_t ends;                    /* HEARTH_ENDS_*, of the end that its code runs at */
-	bool doomed;                     /* a fatal error happened where it could not be left: see hearth_throw */
+	bool fatal_pending;              /* a fatal error happened where it could not be left: see hearth_throw */
 	hearth_blocks blocks;            /* how often the engine forbade a switch where it was resumed */
 	uint32_t index, generation;      /* its id: see hearth_task_id */
 	zend_object *object;             /* the Hearth\Task that stands for it, or NULL */
@@ -43,7 +43,7 @@ struct hearth_task {
 	hearth_marks marks;              /* marks of those calls, while it waits */
 	struct hearth_lease *leases;       /* its leases of connection pools: see pool/lease_table.c */
 	uint64_t starter;                /* the task that started it; 0 = none */
-	uint64_t acts_for;               /* the task that it runs a function for, and which waits meanwhile; 0 = none */
+	uint64_t effective_task;               /* the task that it runs a function for, and which waits meanwhile; 0 = none */
 	const char *script, *code;
 	char mode;
 	hearth_task *next_free;

@@ -159,7 +159,7 @@ ZEND_METHOD(Hearth_Task, await)
 				hearth_throw(HEARTH_THROW_TIMEOUT, (hearth_str){ZEND_STRL("The task did not end in time")});
 				return;
 			case 2:
-				hearth_bail_out_if_doomed();
+				hearth_bail_out_if_fatal();
 				return;
 		}
 	}

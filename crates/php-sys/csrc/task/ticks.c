@@ -70,7 +70,7 @@ void hearth_blocks_reset(hearth_blocks outer)
 	hearth_blocks_put_back(outer);
 }
 
-void hearth_watch_ticks(void)
+void hearth_ticks_hook(void)
 {
 	run_ticks = zend_ticks_function;
 	if (run_ticks) {

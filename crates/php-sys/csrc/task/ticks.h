@@ -16,6 +16,6 @@ hearth_blocks hearth_blocks_put_away(hearth_blocks outer);
 void hearth_blocks_put_back(hearth_blocks own);
 /* Called when a fatal error has left all blocks but `outer`. */
 void hearth_blocks_reset(hearth_blocks outer);
-void hearth_watch_ticks(void);
+void hearth_ticks_hook(void);
 
 #endif

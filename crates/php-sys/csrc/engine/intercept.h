@@ -1,10 +1,10 @@
-/* Internal functions whose calls pass through a function of ours first: see engine/watch.c. */
-#ifndef HEARTH_WATCH_H
-#define HEARTH_WATCH_H
+/* Internal functions whose calls pass through a function of ours first: see engine/intercept.c. */
+#ifndef HEARTH_INTERCEPT_H
+#define HEARTH_INTERCEPT_H
 
 #include "engine/engine.h"
 
-typedef struct hearth_watch hearth_watch;
+typedef struct hearth_intercept hearth_intercept;
 
 /* A call that hands out a shared connection, and what is done instead: a row of the table in task/persistent.c. */
 typedef struct {
@@ -12,7 +12,7 @@ typedef struct {
 	bool (*shares)(zend_execute_data *call);   /* whether it hands out what other requests may have too; NULL: always */
 	const char *what;                          /* the subject of the error message */
 	/* Called first: true if it made or refused the call. NULL: the call is refused while requests share a process. */
-	bool (*instead)(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
+	bool (*instead)(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept);
 } hearth_sharing;
 
 /* What two tasks must not do at the same time with the arguments of a call. */
@@ -29,7 +29,7 @@ enum {
 /* State of the process that a library changes unasked. */
 enum { HEARTH_KEEPS_LOCALE = 1, HEARTH_KEEPS_SIGNALS = 2, HEARTH_KEEPS_MASK = 4 };
 
-struct hearth_watch {
+struct hearth_intercept {
 	zif_handler original;
 	const hearth_sharing *sharing;
 	uint8_t use;
@@ -40,35 +40,35 @@ struct hearth_watch {
 	bool bails_out, connects_soap; /* see engine/soap.c */
 	bool of_process;          /* the function changes state of the process: see engine/process_facts.c */
 	bool of_session;          /* the function opens or closes the session: see session/calls.c */
-	bool only_uses;           /* there is nothing but `use` above; set by hearth_watch_install() */
+	bool only_uses;           /* there is nothing but `use` above; set by hearth_intercept_install() */
 };
 
-/* Returns the watch of this function and of all others with the same handler, and makes one if there is none. */
-hearth_watch *hearth_watch_of(zend_function *function);
-/* Returns the watch of a watched function, else NULL. */
-const hearth_watch *hearth_watch_known(const zend_function *function);
-void hearth_watch_install(void);
+/* Returns the intercept of this function and of all others with the same handler, and makes one if there is none. */
+hearth_intercept *hearth_intercept_of(zend_function *function);
+/* Returns the intercept of an intercepted function, else NULL. */
+const hearth_intercept *hearth_intercept_known(const zend_function *function);
+void hearth_intercept_install(void);
 
-void hearth_watch_sharing(void);
-void hearth_watch_use(void);
-void hearth_watch_no_suspend(void);
-void hearth_watch_process(void);
-void hearth_watch_soap(void);
-void hearth_watch_begins(void);
-void hearth_watch_session(void);
+void hearth_intercept_sharing(void);
+void hearth_intercept_use(void);
+void hearth_intercept_no_suspend(void);
+void hearth_intercept_process(void);
+void hearth_intercept_soap(void);
+void hearth_intercept_begins(void);
+void hearth_intercept_session(void);
 void hearth_session_call(zend_execute_data *call, zval *return_value, zif_handler original);
 /* Returns whether the call was refused or made. */
-bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
+bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept);
 /* Finds the classes and resources that task/in_use.c tells apart. */
 void hearth_use_learn(void);
-void hearth_use(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
+void hearth_use(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept);
 /* Throws: the function is called on what that other task uses. */
 void hearth_use_refuse(const zend_function *function, uint64_t other);
 /* task/in_use_close.c */
 bool hearth_closes_what_is_waited_on(zend_execute_data *call);
 /* Whether another task uses `what`. */
 bool hearth_in_use_elsewhere(const void *what);
-void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, const hearth_watch *watch);
+void hearth_use_suspends_fiber(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept);
 
 /* Returns the class of an extension that the object is an instance of, directly or by a subclass. */
 const zend_class_entry *hearth_internal_class(const zend_object *object);

@@ -2,7 +2,11 @@
 //!
 //! All times are compared as integers; the clock is read once per system call.
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_settime,
+};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// Nanoseconds since the epoch of a run.
@@ -50,4 +54,18 @@ pub(crate) fn thread_cpu() -> Duration {
 /// Returns the processor time that this process has used.
 pub(crate) fn process_cpu() -> Duration {
     cpu(ClockId::ProcessCPUTime)
+}
+
+/// Makes a timerfd expire once, after `delta`.
+pub(crate) fn expire_in(timer: &OwnedFd, delta: Nanos) -> io::Result<()> {
+    let at = |delta: Nanos| Timespec {
+        tv_sec: (delta / 1_000_000_000) as i64,
+        tv_nsec: (delta % 1_000_000_000) as i64,
+    };
+    let once = Itimerspec {
+        it_interval: at(0),
+        it_value: at(delta),
+    };
+    timerfd_settime(timer, TimerfdTimerFlags::empty(), &once)?;
+    Ok(())
 }

@@ -49,14 +49,7 @@ pub fn fit(points: &[(f64, Vec<f64>)]) -> Option<Fit> {
     if medians.len() < POINTS {
         return None;
     }
-    let (lambda, sigma, kappa) = solve(&medians)?;
-    let law = Fit {
-        lambda,
-        sigma,
-        kappa,
-        r2: 0.0,
-        best: None,
-    };
+    let law = solve(&medians)?;
     let largest = medians.iter().map(|(n, _)| *n).fold(0.0, f64::max);
     Some(Fit {
         r2: explained(&law, &medians),
@@ -80,14 +73,7 @@ fn with_interval(best: f64, points: &[(f64, Vec<f64>)], largest: f64) -> (f64, f
                 .filter(|(n, rates)| *n > 0.0 && median(rates) > 0.0)
                 .map(|(n, rates)| (*n, median(&resample(rates, &mut rng))))
                 .collect();
-            let (lambda, sigma, kappa) = solve(&sample)?;
-            let law = Fit {
-                lambda,
-                sigma,
-                kappa,
-                r2: 0.0,
-                best: None,
-            };
+            let law = solve(&sample)?;
             Some(peak(&law, largest).unwrap_or(largest * REACH))
         })
         .collect();
@@ -116,8 +102,8 @@ fn explained(law: &Fit, points: &[(f64, f64)]) -> f64 {
     if all > 0.0 { 1.0 - left / all } else { 1.0 }
 }
 
-/// Returns λ, σ and κ. A negative σ or κ has no meaning; a coefficient that would be negative is left out.
-fn solve(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
+/// Returns the law without `r2` and `best`. A negative σ or κ has no meaning; a coefficient that would be negative is left out.
+fn solve(points: &[(f64, f64)]) -> Option<Fit> {
     let candidates = [[true, true], [true, false], [false, true], [false, false]];
     candidates
         .iter()
@@ -126,7 +112,13 @@ fn solve(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
             *lambda > 0.0 && lambda.is_finite() && *sigma >= 0.0 && *kappa >= 0.0
         })
         .min_by(|a, b| a.3.total_cmp(&b.3))
-        .map(|(lambda, sigma, kappa, _)| (lambda, sigma, kappa))
+        .map(|(lambda, sigma, kappa, _)| Fit {
+            lambda,
+            sigma,
+            kappa,
+            r2: 0.0,
+            best: None,
+        })
 }
 
 /// Returns the least squares with σ and κ or only one of them, and the residual sum of squares.

@@ -15,12 +15,8 @@ pub(super) const CONNECTIONS: u32 = 4000;
 
 /// Looks for MariaDB.
 pub(super) fn find(tools: &Tools) -> Found {
-    let how =
-        "apt install mariadb-server-core mariadb-client-core (the service need not run)".to_owned();
-    let missing = |what: &str| Found::Missing {
-        why: format!("no {what}"),
-        how: how.clone(),
-    };
+    let how = "apt install mariadb-server-core mariadb-client-core (the service need not run)";
+    let missing = |what: &str| Found::missing(format!("no {what}"), how);
     let Some(path) = tools.program("mariadb", &["mariadbd", "mysqld"]) else {
         return missing("mariadbd");
     };

@@ -20,10 +20,10 @@ pub(super) fn find(tools: &Tools) -> Found {
         .or_else(newest)
         .or_else(|| tools.program("postgresql", &["postgres"]))
     else {
-        return Found::Missing {
-            why: "no postgres".to_owned(),
-            how: "apt install postgresql (the service need not run)".to_owned(),
-        };
+        return Found::missing(
+            "no postgres",
+            "apt install postgresql (the service need not run)",
+        );
     };
     Found::Here {
         version: version_of(&path, &["--version"]).unwrap_or_default(),

@@ -15,9 +15,11 @@ const START: Duration = Duration::from_secs(20);
 
 /// Looks for the server and for the PHP extension that apps need.
 pub(super) fn find(tools: &Tools) -> Found {
-    let missing = |why: &str| Found::Missing {
-        why: why.to_owned(),
-        how: "apt install redis-server php-redis (the service need not run)".to_owned(),
+    let missing = |why: &str| {
+        Found::missing(
+            why,
+            "apt install redis-server php-redis (the service need not run)",
+        )
     };
     let Some(path) = tools.program("redis", &["redis-server", "valkey-server"]) else {
         return missing("no redis-server or valkey-server");

@@ -10,10 +10,7 @@ use std::process::Command;
 
 /// Looks for PHP with pdo_sqlite: SQLite is a part of PHP.
 pub(super) fn find(tools: &Tools) -> Found {
-    let missing = |why: &str| Found::Missing {
-        why: why.to_owned(),
-        how: "apt install php-cli php-sqlite3".to_owned(),
-    };
+    let missing = |why: &str| Found::missing(why, "apt install php-cli php-sqlite3");
     let Some(path) = tools.program("php", &["php"]) else {
         return missing("no php");
     };

@@ -31,19 +31,16 @@ impl Runtime for Apache {
     }
 
     fn find(&self, tools: &Tools) -> Found {
-        let how = "apt install apache2 libapache2-mod-php (the service need not run)".to_owned();
+        let how = "apt install apache2 libapache2-mod-php (the service need not run)";
         let Some(path) = tools.program("apache", &["apache2", "httpd"]) else {
-            return Found::Missing {
-                why: "no apache2 or httpd".to_owned(),
-                how,
-            };
+            return Found::missing("no apache2 or httpd", how);
         };
         match modules() {
             Ok(_) => Found::Here {
                 version: version_of(&path, &["-v"]).unwrap_or_default(),
                 path,
             },
-            Err(why) => Found::Missing { why, how },
+            Err(why) => Found::missing(why, how),
         }
     }
 

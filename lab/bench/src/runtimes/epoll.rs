@@ -33,10 +33,7 @@ impl Runtime for Epoll {
         let compiler = tools.program("cc", &["cc"]);
         match compiler.and_then(|path| Some((version_of(&path, &["--version"])?, path))) {
             Some((version, path)) => Found::Here { version, path },
-            None => Found::Missing {
-                why: "no cc".to_owned(),
-                how: "apt install gcc libc6-dev".to_owned(),
-            },
+            None => Found::missing("no cc", "apt install gcc libc6-dev"),
         }
     }
 

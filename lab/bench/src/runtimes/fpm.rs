@@ -26,18 +26,12 @@ impl Runtime for Fpm {
     }
 
     fn find(&self, tools: &Tools) -> Found {
-        let how = "apt install nginx-light php-fpm (the services need not run)".to_owned();
+        let how = "apt install nginx-light php-fpm (the services need not run)";
         let Some(nginx) = tools.program("nginx", &["nginx"]) else {
-            return Found::Missing {
-                why: "no nginx".to_owned(),
-                how,
-            };
+            return Found::missing("no nginx", how);
         };
         let Some(fpm) = fpm(tools) else {
-            return Found::Missing {
-                why: "no php-fpm".to_owned(),
-                how,
-            };
+            return Found::missing("no php-fpm", how);
         };
         let versions = [version_of(&nginx, &["-v"]), version_of(&fpm, &["-v"])];
         Found::Here {

@@ -34,11 +34,8 @@ impl Runtime for FrankenPhp {
     }
 
     fn find(&self, tools: &Tools) -> Found {
-        let missing = |why: &str| Found::Missing {
-            why: why.to_owned(),
-            how: "download it from frankenphp.dev, then --with frankenphp=/path/to/frankenphp"
-                .to_owned(),
-        };
+        let how = "download it from frankenphp.dev, then --with frankenphp=/path/to/frankenphp";
+        let missing = |why: &str| Found::missing(why, how);
         let Some(path) = tools.program("frankenphp", &["frankenphp"]) else {
             return missing("no frankenphp");
         };

@@ -33,18 +33,14 @@ impl Runtime for Gin {
                     version,
                     path: given.clone(),
                 },
-                None => Found::Missing {
-                    why: format!("{} does not run", given.display()),
-                    how: "--with gin=PROGRAM, built from bench/runtimes/gin".to_owned(),
-                },
+                None => Found::missing(
+                    format!("{} does not run", given.display()),
+                    "--with gin=PROGRAM, built from bench/runtimes/gin",
+                ),
             };
         }
-        let missing = |why: &str| {
-            Found::Missing {
-            why: why.to_owned(),
-            how: "install Go 1.23 or later (go.dev/dl); with the network once: `hearth bench doctor --build gin`".to_owned(),
-        }
-        };
+        let how = "install Go 1.23 or later (go.dev/dl); with the network once: `hearth bench doctor --build gin`";
+        let missing = |why: &str| Found::missing(why, how);
         let built = program();
         match version_of(&built, &["version"]) {
             Some(version) => Found::Here {

@@ -64,10 +64,10 @@ impl Runtime for Hearth {
                 version,
                 path: tools.hearth.clone(),
             },
-            _ => Found::Missing {
-                why: format!("no hearth-php beside {}", tools.hearth.display()),
-                how: "./dev build, or install the package".to_owned(),
-            },
+            _ => Found::missing(
+                format!("no hearth-php beside {}", tools.hearth.display()),
+                "./dev build, or install the package",
+            ),
         }
     }
 

@@ -62,6 +62,14 @@ pub(crate) enum Found {
     Missing { why: String, how: String },
 }
 
+impl Found {
+    /// Returns why the program is missing, and how to get it.
+    pub(crate) fn missing(why: impl Into<String>, how: impl Into<String>) -> Self {
+        let (why, how) = (why.into(), how.into());
+        Self::Missing { why, how }
+    }
+}
+
 /// The programs of the command line's `--with NAME=PATH`, and those found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {

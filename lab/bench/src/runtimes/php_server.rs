@@ -35,10 +35,7 @@ impl Runtime for PhpServer {
                 version: version_of(&path, &["-v"]).unwrap_or_default(),
                 path,
             },
-            None => Found::Missing {
-                why: "no php".to_owned(),
-                how: "apt install php-cli".to_owned(),
-            },
+            None => Found::missing("no php", "apt install php-cli"),
         }
     }
 

@@ -21,12 +21,8 @@ impl Runtime for RoadRunner {
     }
 
     fn find(&self, tools: &Tools) -> Found {
-        let missing = |why: &str| {
-            Found::Missing {
-            why: why.to_owned(),
-            how: "composer require spiral/roadrunner-http, vendor/bin/rr get; then --with roadrunner=/path/to/rr --with roadrunner-vendor=DIRECTORY".to_owned(),
-        }
-        };
+        let how = "composer require spiral/roadrunner-http, vendor/bin/rr get; then --with roadrunner=/path/to/rr --with roadrunner-vendor=DIRECTORY";
+        let missing = |why: &str| Found::missing(why, how);
         let Some(rr) = tools.program("roadrunner", &["rr"]) else {
             return missing("no rr");
         };

@@ -37,12 +37,8 @@ impl Runtime for Swoole {
     }
 
     fn find(&self, tools: &Tools) -> Found {
-        let missing = |why: &str| {
-            Found::Missing {
-            why: why.to_owned(),
-            how: "pecl install swoole, then `extension=swoole` in php.ini or --with swoole=/path/to/swoole.so".to_owned(),
-        }
-        };
+        let how = "pecl install swoole, then `extension=swoole` in php.ini or --with swoole=/path/to/swoole.so";
+        let missing = |why: &str| Found::missing(why, how);
         let Some(php) = tools.program("php", &["php"]) else {
             return missing("no php");
         };

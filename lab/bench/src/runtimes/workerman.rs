@@ -44,10 +44,7 @@ impl Runtime for Workerman {
                 "composer create-project workerman/webman, then --with webman=DIRECTORY"
             }
         };
-        let missing = |why: String| Found::Missing {
-            why,
-            how: how.to_owned(),
-        };
+        let missing = |why: String| Found::missing(why, how);
         let Some(directory) = tools.given.get(self.id()) else {
             return missing(format!(
                 "no directory given with --with {}=DIRECTORY",

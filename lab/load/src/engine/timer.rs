@@ -3,13 +3,10 @@
 //! The time-out of epoll counts in milliseconds, too coarse for a plan of 20,000 requests per
 //! second; a timerfd counts in nanoseconds.
 
-use crate::clock::Nanos;
+use crate::clock::{Nanos, expire_in};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
+use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -38,23 +35,7 @@ impl Timer {
         if when == self.armed_for || when == u64::MAX {
             return Ok(());
         }
-        let delta = when.saturating_sub(now).max(1);
-        let value = Timespec {
-            tv_sec: (delta / 1_000_000_000) as i64,
-            tv_nsec: (delta % 1_000_000_000) as i64,
-        };
-        let never = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        timerfd_settime(
-            &self.fd,
-            TimerfdTimerFlags::empty(),
-            &Itimerspec {
-                it_interval: never,
-                it_value: value,
-            },
-        )?;
+        expire_in(&self.fd, when.saturating_sub(now).max(1))?;
         self.armed_for = when;
         Ok(())
     }

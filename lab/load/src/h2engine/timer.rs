@@ -1,10 +1,7 @@
 //! A timer for tokio with microsecond precision.
 
-use crate::clock::Nanos;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
+use crate::clock::{Nanos, expire_in};
+use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 use std::io;
 use std::os::fd::OwnedFd;
 use tokio::io::unix::AsyncFd;
@@ -27,23 +24,7 @@ impl Timer {
         if when <= now {
             return Ok(());
         }
-        let delta = when - now;
-        let value = Timespec {
-            tv_sec: (delta / 1_000_000_000) as i64,
-            tv_nsec: (delta % 1_000_000_000) as i64,
-        };
-        let never = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        timerfd_settime(
-            self.0.get_ref(),
-            TimerfdTimerFlags::empty(),
-            &Itimerspec {
-                it_interval: never,
-                it_value: value,
-            },
-        )?;
+        expire_in(self.0.get_ref(), when - now)?;
         loop {
             let mut guard = self.0.readable().await?;
             let mut expirations = [0; 8];

@@ -63,33 +63,22 @@ fn target(out: &mut String, plan: &Plan, run: &Run) {
 
 /// Returns ab's four kinds of failures: connect, receive, length, exceptions.
 fn kinds(run: &Run) -> (u64, u64, u64, u64) {
-    let of = |classes: &[ErrorClass]| {
-        classes
-            .iter()
-            .map(|class| run.errors_of(*class))
-            .sum::<u64>()
-    };
-    let connect: u64 = ErrorClass::ALL
-        .iter()
-        .filter(|class| class.is_connect())
-        .map(|class| run.errors_of(*class))
-        .sum();
-    let receive = of(&[
+    let receive = run.errors_of(&[
         ErrorClass::ResetBeforeFirstByte,
         ErrorClass::ResetMidBody,
         ErrorClass::Timeout,
         ErrorClass::Tls,
     ]);
-    let length = of(&[
+    let length = run.errors_of(&[
         ErrorClass::EarlyEof,
         ErrorClass::Truncated,
         ErrorClass::BodyMismatch,
     ]);
     (
-        connect,
+        run.connect_errors(),
         receive,
         length,
-        of(&[ErrorClass::BadFraming, ErrorClass::Http2]),
+        run.errors_of(&[ErrorClass::BadFraming, ErrorClass::Http2]),
     )
 }
 
@@ -106,11 +95,11 @@ fn counts(out: &mut String, run: &Run, options: Options) {
             "   (Connect: {connect}, Receive: {receive}, Length: {length}, Exceptions: {exceptions})"
         );
     }
-    if run.errors_of(ErrorClass::Write) > 0 {
+    if run.errors_of(&[ErrorClass::Write]) > 0 {
         let _ = writeln!(
             out,
             "Write errors:           {}",
-            run.errors_of(ErrorClass::Write)
+            run.errors_of(&[ErrorClass::Write])
         );
     }
     let bad: u64 = run
@@ -238,7 +227,7 @@ fn notes(out: &mut String, run: &Run) {
             good as f64 / run.elapsed_s
         ));
     }
-    let lost = run.errors_of(ErrorClass::EarlyEof);
+    let lost = run.errors_of(&[ErrorClass::EarlyEof]);
     if lost > 0 {
         notes.push(format!(
             "{lost} \"Length\" failures are connections closed without a byte of answer (early-eof)"

@@ -161,19 +161,10 @@ fn totals(out: &mut String, run: &Run, options: Options) {
 }
 
 fn socket_errors(out: &mut String, run: &Run, options: Options) {
-    let of = |classes: &[ErrorClass]| {
-        classes
-            .iter()
-            .map(|class| run.errors_of(*class))
-            .sum::<u64>()
-    };
-    let connect: u64 = ErrorClass::ALL
-        .iter()
-        .filter(|class| class.is_connect() && **class != ErrorClass::ConnectTimeout)
-        .map(|class| run.errors_of(*class))
-        .sum();
-    let timeout = of(&[ErrorClass::Timeout, ErrorClass::ConnectTimeout]) + late(run, options);
-    let read = of(&[
+    let connect = run.connect_errors() - run.errors_of(&[ErrorClass::ConnectTimeout]);
+    let timeout =
+        run.errors_of(&[ErrorClass::Timeout, ErrorClass::ConnectTimeout]) + late(run, options);
+    let read = run.errors_of(&[
         ErrorClass::ResetBeforeFirstByte,
         ErrorClass::ResetMidBody,
         ErrorClass::EarlyEof,
@@ -181,7 +172,7 @@ fn socket_errors(out: &mut String, run: &Run, options: Options) {
         ErrorClass::BadFraming,
         ErrorClass::Tls,
     ]);
-    let write = of(&[ErrorClass::Write]);
+    let write = run.errors_of(&[ErrorClass::Write]);
     if connect + read + write + timeout > 0 {
         let _ = writeln!(
             out,

@@ -122,7 +122,7 @@ fn a_server_that_goes_away_is_refused_connections() {
     let (runs, _) = runs(&["-c", "1", "-d", "1s", &url]);
     stopper.join().unwrap();
     assert!(
-        runs[0].errors_of(ErrorClass::ConnectRefused) > 0,
+        runs[0].errors_of(&[ErrorClass::ConnectRefused]) > 0,
         "{:?}",
         runs[0].errors
     );

@@ -55,29 +55,21 @@ async fn serve_h2<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(strea
     }
 }
 
-/// Sends this number of requests by eight streams on each of two connections.
-fn streams(requests: &str, more: [&str; 2], url: &str) -> Run {
-    let [option, value] = more;
-    run(&[
-        "--http",
-        "2",
-        "-c",
-        "2",
-        "--streams",
-        "8",
-        "-n",
-        requests,
-        option,
-        value,
-        url,
-    ])
+/// Sends requests by eight streams on each of two connections.
+fn streams(options: &str, url: &str) -> Run {
+    http2(&format!("-c 2 --streams 8 {options}"), url)
+}
+
+fn http2(options: &str, url: &str) -> Run {
+    let options = ["--http", "2"].into_iter().chain(options.split(' '));
+    run(&options.chain([url]).collect::<Vec<_>>())
 }
 
 #[test]
 fn a_warm_up_adds_nothing_to_the_number_of_requests() {
     let url = format!("http://localhost:{}/", h2_server(None).port());
     for _ in 0..5 {
-        let result = streams("300", ["--warmup", "50ms"], &url);
+        let result = streams("-n 300 --warmup 50ms", &url);
         assert_eq!(result.counts.good, 300);
     }
 }
@@ -89,7 +81,7 @@ fn http_2_carries_many_streams_on_few_connections() {
         (h2_server(Some(tls_config(b"h2"))), "https"),
     ] {
         let url = format!("{scheme}://localhost:{}/", address.port());
-        let result = streams("1000", ["--expect", "body=ok"], &url);
+        let result = streams("-n 1000 --expect body=ok", &url);
         assert_eq!(
             (result.counts.good, result.connections.opened),
             (1_000, 2),
@@ -101,33 +93,11 @@ fn http_2_carries_many_streams_on_few_connections() {
             "{:?}",
             result.concurrency
         );
-        let open = run(&[
-            "--http",
-            "2",
-            "-c",
-            "2",
-            "--streams",
-            "8",
-            "-r",
-            "500",
-            "-d",
-            "1s",
-            &url,
-        ]);
+        let open = streams("-r 500 -d 1s", &url);
         assert!((490..=501).contains(&open.counts.good), "{:?}", open.counts);
-        let reset = run(&["--http", "2", "-n", "10", &format!("{url}reset")]);
+        let reset = http2("-n 10", &format!("{url}reset"));
         crate::tool::only(&reset, measure::ErrorClass::Http2);
-        let capped = run(&[
-            "--http",
-            "2",
-            "-c",
-            "1",
-            "-n",
-            "20",
-            "--requests-per-connection",
-            "5",
-            &url,
-        ]);
+        let capped = http2("-c 1 -n 20 --requests-per-connection 5", &url);
         assert_eq!((capped.counts.good, capped.connections.opened), (20, 4));
     }
 }

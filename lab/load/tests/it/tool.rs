@@ -61,7 +61,7 @@ pub(crate) fn run(args: &[&str]) -> Run {
 pub(crate) fn only(run: &Run, class: ErrorClass) {
     assert!(run.counts.failed > 0, "{:?}", run.counts);
     assert_eq!(
-        run.errors_of(class),
+        run.errors_of(&[class]),
         run.counts.failed,
         "{:?} {:?}",
         run.errors,

@@ -88,7 +88,7 @@ pub(super) fn send_accuracy(run: &Run) -> Option<Verdict> {
 
 pub(super) fn port_exhaustion(run: &Run) -> Option<Verdict> {
     let ports = run.kernel.local_ports * run.kernel.source_addresses.max(1);
-    let lost = run.errors_of(ErrorClass::NoLocalPort);
+    let lost = run.errors_of(&[ErrorClass::NoLocalPort]);
     let per_minute = run.connections.opened as f64 * (60.0 / run.elapsed_s.max(60.0));
     if run.setup.place == Place::UnixSocket
         || ports == 0
@@ -119,7 +119,7 @@ pub(super) fn port_exhaustion(run: &Run) -> Option<Verdict> {
 
 pub(super) fn file_limit(run: &Run) -> Option<Verdict> {
     let need = run.setup.connections as u64 + 32;
-    let lost = run.errors_of(ErrorClass::NoFileDescriptor);
+    let lost = run.errors_of(&[ErrorClass::NoFileDescriptor]);
     if lost == 0 && (run.kernel.open_files == 0 || need <= run.kernel.open_files) {
         return None;
     }

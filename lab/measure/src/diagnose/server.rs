@@ -5,8 +5,7 @@ use crate::run::{ErrorClass, KeepAlive, LoopModel, Place, Run, StoppedBy};
 use crate::text::{count, duration, percent};
 
 pub(super) fn early_eof(run: &Run) -> Option<Verdict> {
-    let lost =
-        run.errors_of(ErrorClass::EarlyEof) + run.errors_of(ErrorClass::ResetBeforeFirstByte);
+    let lost = run.errors_of(&[ErrorClass::EarlyEof, ErrorClass::ResetBeforeFirstByte]);
     if lost == 0 {
         return None;
     }

@@ -93,10 +93,20 @@ impl Run {
             .unwrap_or(&self.latency.service)
     }
 
-    /// Returns the number of failures of one class.
+    /// Returns the number of failures of these classes.
     #[must_use]
-    pub fn errors_of(&self, class: ErrorClass) -> u64 {
-        self.errors.get(&class).copied().unwrap_or(0)
+    pub fn errors_of(&self, classes: &[ErrorClass]) -> u64 {
+        classes
+            .iter()
+            .filter_map(|class| self.errors.get(class))
+            .sum()
+    }
+
+    /// Returns the number of failures to connect, by timeout or otherwise.
+    #[must_use]
+    pub fn connect_errors(&self) -> u64 {
+        let connect = self.errors.iter().filter(|(class, _)| class.is_connect());
+        connect.map(|(_, count)| count).sum()
     }
 
     /// Returns the number of good and failed requests.

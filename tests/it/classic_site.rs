@@ -1,10 +1,9 @@
 //! A classic site as a browser sees it: which file answers, what is never sent, and how files are sent. The same in both
 //! ways of dispatch.
 
-use testkit::http::Response;
 use testkit::{Server, ServerBuilder};
 
-use crate::support::ok;
+use crate::support::{ask, ok};
 
 const DISPATCH: [&str; 2] = ["direct", "balanced"];
 
@@ -42,21 +41,6 @@ fn in_both(test: impl Fn(&Server)) {
         test(&server);
         server.stop();
     }
-}
-
-fn ask(server: &Server, target: &str, headers: &str) -> Response {
-    ask_by(server, "GET", target, headers)
-}
-
-fn ask_by(server: &Server, method: &str, target: &str, headers: &str) -> Response {
-    let mut client = server.connect();
-    client.send(format!(
-        "{method} {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"
-    ));
-    if method == "HEAD" {
-        return client.response_to_head();
-    }
-    client.response()
 }
 
 #[test]
@@ -155,12 +139,12 @@ fn files() {
         assert_eq!(whole.header("content-type"), Some("text/plain"));
         assert_eq!(whole.header("content-length"), Some("10"));
         assert_eq!(ok(&server.get("/a%20b%20%C3%A9.txt")), "odd name");
-        let head = ask_by(server, "HEAD", "/page.txt", "");
+        let head = ask(server, "HEAD", "/page.txt", "");
         assert_eq!(
             (head.status, head.header("content-length")),
             (200, Some("10"))
         );
-        let post = ask_by(server, "POST", "/page.txt", "Content-Length: 0\r\n");
+        let post = ask(server, "POST", "/page.txt", "Content-Length: 0\r\n");
         assert_eq!(
             (post.status, post.header("allow")),
             (405, Some("GET, HEAD"))
@@ -182,7 +166,7 @@ fn odd_targets() {
             ("OPTIONS", "/page.txt", 405),
             ("CONNECT", "other.example:80", 405),
         ] {
-            let answer = ask_by(server, method, target, "");
+            let answer = ask(server, method, target, "");
             assert_eq!(answer.status, status, "{method} {target}");
         }
         let long = format!("/page.txt?{}", "a".repeat(30_000));
@@ -210,7 +194,7 @@ fn conditions_and_ranges() {
             ("Range: bytes=99-".to_owned(), 416),
             ("Range: lines=1".to_owned(), 200),
         ] {
-            let answer = ask(server, "/page.txt", &format!("{header}\r\n"));
+            let answer = ask(server, "GET", "/page.txt", &format!("{header}\r\n"));
             assert_eq!(answer.status, status, "{header}");
             let expected = match status {
                 200 => "0123456789",
@@ -219,7 +203,7 @@ fn conditions_and_ranges() {
             };
             assert_eq!(answer.text(), expected, "{header}");
         }
-        let part = ask(server, "/page.txt", "Range: bytes=-3\r\n");
+        let part = ask(server, "GET", "/page.txt", "Range: bytes=-3\r\n");
         assert_eq!(
             (part.text().as_str(), part.header("content-range")),
             ("789", Some("bytes 7-9/10"))
@@ -246,7 +230,12 @@ fn a_large_file_comes_whole() {
     for dispatch in DISPATCH {
         let server = site(dispatch).file("www/large.txt", text.as_str()).start();
         assert!(ok(&server.get("/large.txt")) == text);
-        let part = ask(&server, "/large.txt", "Range: bytes=1600000-3100000\r\n");
+        let part = ask(
+            &server,
+            "GET",
+            "/large.txt",
+            "Range: bytes=1600000-3100000\r\n",
+        );
         assert_eq!(part.status, 206);
         assert!(part.text() == text[1_600_000..=3_100_000]);
         server.stop();

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, ServerBuilder, kill};
 
-use super::{metric, status};
+use super::{all_finish, metric, status};
 use crate::support::traffic::under_load;
 use crate::support::{eventually, hearth, let_go, ok, until_handled};
 
@@ -33,14 +33,7 @@ fn asking(server: &Server, target: &str) -> Client {
 
 #[test]
 fn workers_come_when_requests_wait_and_leave_when_they_have_nothing_to_do() {
-    let words = [
-        "--workers-min",
-        "1",
-        "--workers-max",
-        "6",
-        "--idle-timeout",
-        "0.5",
-    ];
+    let words = ["--workers-min=1", "--workers-max=6", "--idle-timeout=0.5"];
     let server = server(words).start();
     assert_eq!(server.workers().len(), 1);
     let mut clients: Vec<Client> = (0..6).map(|_| asking(&server, "/wait")).collect();
@@ -90,12 +83,7 @@ fn a_worker_is_there_before_a_request_needs_it() {
     }
     clients.push(asking(&server, "/wait"));
     until_handled(&server, 4);
-    let_go(&server);
-    for client in &mut clients {
-        ok(&client.response());
-    }
-    eventually("one is left", || server.workers().len() == 1);
-    server.stop();
+    all_finish(server, clients);
 }
 
 /// If it left, the front would ask for the next at once, again and again.
@@ -122,14 +110,7 @@ fn the_worker_that_is_there_in_advance_stays() {
 /// Twice as many as there are at a time, and when those have come, again.
 #[test]
 fn many_requests_at_once_have_their_workers_within_moments() {
-    let words = [
-        "--workers-min",
-        "1",
-        "--workers-max",
-        "32",
-        "--idle-timeout",
-        "0.5",
-    ];
+    let words = ["--workers-min=1", "--workers-max=32", "--idle-timeout=0.5"];
     let server = server(words).start();
     let mut clients: Vec<Client> = (0..32).map(|_| asking(&server, "/wait")).collect();
     until_handled(&server, 32);
@@ -169,23 +150,15 @@ fn no_more_workers_are_added_than_processors_can_use() {
     std::thread::sleep(Duration::from_millis(300));
     let workers = server.workers().len();
     assert!(workers <= processors + 1, "{workers} workers compute");
-    let_go(&server);
-    for client in &mut clients {
-        ok(&client.response());
-    }
-    eventually("one is left", || server.workers().len() == 1);
-    server.stop();
+    all_finish(server, clients);
 }
 
 #[test]
 fn load_that_comes_and_goes_and_reloads_lose_no_request() {
     let words = [
-        "--workers-min",
-        "1",
-        "--workers-max",
-        "auto",
-        "--idle-timeout",
-        "0.05",
+        "--workers-min=1",
+        "--workers-max=auto",
+        "--idle-timeout=0.05",
     ];
     let server = server(words).start();
     let mut most = 0;
@@ -236,14 +209,7 @@ fn workers_come_behind_a_front_that_found_all_of_them_busy() {
         // Its worker computes: another would bring nothing.
         return;
     }
-    let words = [
-        "--workers-min",
-        "1",
-        "--workers-max",
-        "2",
-        "--idle-timeout",
-        "0.5",
-    ];
+    let words = ["--workers-min=1", "--workers-max=2", "--idle-timeout=0.5"];
     let server = server(words).start();
     let busy = asking(&server, "/compute");
     until_handled(&server, 1);

@@ -16,11 +16,11 @@ mod threads;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use testkit::http::Response;
+use testkit::http::{Client, Response};
 use testkit::{Server, ServerBuilder, kill};
 
 use crate::support::traffic::under_load;
-use crate::support::{admin, eventually, hearth, ok};
+use crate::support::{admin, eventually, hearth, let_go, ok};
 
 const APP: &str = r#"return function (Hearth\Request $request) {
     switch ($request->path) {
@@ -126,4 +126,14 @@ fn killed_under_load(server: &Server, clients: usize, kills: usize) -> (usize, u
             std::thread::sleep(Duration::from_millis(20));
         }
     })
+}
+
+/// Lets the requests go, which succeed; then all workers but one leave.
+fn all_finish(server: Server, mut clients: Vec<Client>) {
+    let_go(&server);
+    for client in &mut clients {
+        ok(&client.response());
+    }
+    eventually("one is left", || server.workers().len() == 1);
+    server.stop();
 }

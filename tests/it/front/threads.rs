@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use testkit::http::Client;
 use testkit::{Server, ServerBuilder, kill};
 
-use super::{APP, balanced, busy_worker, killed_under_load, metric, until_made};
+use super::{APP, all_finish, balanced, busy_worker, killed_under_load, metric, until_made};
 use crate::support::traffic::under_load;
 use crate::support::{eventually, hearth, let_go, ok, until_handled};
 
@@ -231,12 +231,7 @@ fn workers_come_for_requests_of_any_thread() {
     }
     until_handled(&server, 6);
     assert_eq!(metric(&server, "hearth_workers_added_total"), 5);
-    let_go(&server);
-    for client in &mut clients {
-        ok(&client.response());
-    }
-    eventually("one is left", || server.workers().len() == 1);
-    server.stop();
+    all_finish(server, clients);
 }
 
 #[test]

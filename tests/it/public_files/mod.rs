@@ -2,10 +2,9 @@
 
 mod precompressed;
 
-use testkit::http::Response;
 use testkit::{Server, ServerBuilder};
 
-use crate::support::ok;
+use crate::support::{ask, ok};
 
 const DISPATCH: [&str; 2] = ["direct", "balanced"];
 
@@ -36,17 +35,6 @@ fn in_both(test: impl Fn(&Server)) {
         test(&server);
         server.stop();
     }
-}
-
-fn ask(server: &Server, method: &str, target: &str, headers: &str) -> Response {
-    let mut client = server.connect();
-    client.send(format!(
-        "{method} {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"
-    ));
-    if method == "HEAD" {
-        return client.response_to_head();
-    }
-    client.response()
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use testkit::Server;
 
-use super::{ask, in_all_modes};
-use crate::support::ok;
+use super::in_all_modes;
+use crate::support::{ask, ok};
 
 /// Sets the time at which a file was changed, in seconds after the beginning of 2026.
 fn set_modified(server: &Server, name: &str, seconds: u64) {

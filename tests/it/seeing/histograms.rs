@@ -3,7 +3,7 @@
 use testkit::Server;
 
 use super::BOTH;
-use crate::support::{admin, eventually, example, hearth, ok, until_handled};
+use crate::support::{admin, eventually, example, hearth, ok, one_worker, until_handled};
 
 const APP: &str = r#"return function (Hearth\Request $request) {
     switch ($request->path) {
@@ -26,15 +26,8 @@ fn number(page: &str, series: &str) -> f64 {
 #[test]
 fn times_are_counted_by_pattern_and_class() {
     for dispatch in BOTH {
-        let server = Server::script(APP)
-            .args([
-                "--workers",
-                "1",
-                "--dispatch",
-                dispatch,
-                "--admin",
-                "127.0.0.1:0",
-            ])
+        let server = one_worker(APP)
+            .args(["--dispatch", dispatch, "--admin", "127.0.0.1:0"])
             .args(["--metrics-route", "/slow/{n}", "--metrics-route", "/api/*"])
             .start();
         for target in ["/slow/1", "/slow/2?x", "/api/a/b", "/gone", "/other"] {
@@ -90,15 +83,8 @@ fn the_routes_of_the_guide() {
 #[test]
 fn counts_outlive_a_reload() {
     for dispatch in BOTH {
-        let server = Server::script(APP)
-            .args([
-                "--workers",
-                "1",
-                "--dispatch",
-                dispatch,
-                "--admin",
-                "127.0.0.1:0",
-            ])
+        let server = one_worker(APP)
+            .args(["--dispatch", dispatch, "--admin", "127.0.0.1:0"])
             .start();
         ok(&server.get("/"));
         let output = hearth(&server, &["reload", "app.php"]);

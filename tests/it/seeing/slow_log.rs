@@ -5,7 +5,7 @@ use testkit::Server;
 
 use super::BOTH;
 use crate::front::metric;
-use crate::support::{eventually, ok};
+use crate::support::{eventually, ok, one_worker};
 
 const APP: &str = r#"final class Report {
     public static function make(callable $work): void { $work(); }
@@ -54,15 +54,8 @@ fn without_closures_places(mut text: String) -> String {
 #[test]
 fn the_log_has_the_calls_that_a_slow_request_is_in() {
     for dispatch in BOTH {
-        let server = Server::script(APP)
-            .args([
-                "--workers",
-                "1",
-                "--dispatch",
-                dispatch,
-                "--slow-after",
-                "0.2",
-            ])
+        let server = one_worker(APP)
+            .args(["--dispatch", dispatch, "--slow-after", "0.2"])
             .args(["--admin", "127.0.0.1:0"])
             .start();
         ok(&server.get("/quick"));

@@ -35,6 +35,18 @@ pub(crate) fn at_once<T: AsRef<str>>(server: &Server, targets: &[T]) -> (Vec<Res
     (answers, start.elapsed())
 }
 
+/// Sends a request without a body on a connection of its own. Each line of `headers` ends in CRLF.
+pub(crate) fn ask(server: &Server, method: &str, target: &str, headers: &str) -> Response {
+    let mut client = server.connect();
+    client.send(format!(
+        "{method} {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"
+    ));
+    if method == "HEAD" {
+        return client.response_to_head();
+    }
+    client.response()
+}
+
 /// Returns the same target `count` times.
 pub(crate) fn same(target: &str, count: usize) -> Vec<String> {
     vec![target.to_owned(); count]

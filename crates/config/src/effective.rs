@@ -88,16 +88,13 @@ fn decided(key: &str, settings: &Settings) -> Option<(String, String)> {
             ),
         },
         "workers.dispatch" => {
-            let dispatch = settings.dispatch(settings.concurrency.unwrap_or(CONCURRENT));
-            match settings
-                .workers
-                .number(settings.concurrency.unwrap_or(CONCURRENT))
-            {
-                1 if !settings.is_elastic() => {
-                    said(&dispatch, "by workers.concurrency: one worker")
-                }
-                _ => said(&dispatch, "several workers"),
-            }
+            let concurrency = settings.concurrency.unwrap_or(CONCURRENT);
+            let is_single = !settings.is_elastic() && settings.workers.number(concurrency) == 1;
+            let why = match is_single {
+                true => "by workers.concurrency: one worker",
+                false => "several workers",
+            };
+            said(&settings.dispatch(concurrency), why)
         }
         "php.display_errors" => match settings.watch {
             true => said(&true, "watch is on"),

@@ -132,32 +132,28 @@ fn servers(run: &Run) -> String {
     );
     let mut notes: Vec<String> = Vec::new();
     for (scenario, cells) in &scenarios {
-        let of = |id: &&str| {
-            let own = cells.iter().find(|cell| is_plain(cell, id));
-            own.map_or_else(|| " – |".to_owned(), |cell| format!(" {} |", figures(cell)))
-        };
-        let columns: String = columns_of.iter().map(of).collect();
-        let _ = writeln!(
-            out,
-            "| {} (`{}`) |{columns}",
-            escape(&scenario.title),
-            plain(&scenario.name)
-        );
+        out.push_str(&row(scenario, cells, &columns_of));
         let beside = cells.iter().filter(|cell| cell.variant.is_empty());
         let beside = beside.filter(|cell| !columns_of.contains(&cell.runtime.as_str()));
-        for cell in beside {
+        notes.extend(beside.map(|cell| {
             let name = escape(runtime_name(run, &cell.runtime));
-            notes.push(format!(
-                "{name} (`{}`): {}",
-                plain(&scenario.name),
-                figures(cell)
-            ));
-        }
+            format!("{name} (`{}`): {}", plain(&scenario.name), figures(cell))
+        }));
     }
     if !notes.is_empty() {
         let _ = writeln!(out, "\nBeside them {}.", notes.join("; "));
     }
     out
+}
+
+fn row(scenario: &Scenario, cells: &[&Cell], columns: &[&str]) -> String {
+    let of = |id: &&str| {
+        let own = cells.iter().find(|cell| is_plain(cell, id));
+        own.map_or_else(|| " – |".to_owned(), |cell| format!(" {} |", figures(cell)))
+    };
+    let columns: String = columns.iter().map(of).collect();
+    let (title, name) = (escape(&scenario.title), plain(&scenario.name));
+    format!("| {title} (`{name}`) |{columns}\n")
 }
 
 /// Returns whether the cell is the server's own, without a variant.

@@ -83,48 +83,57 @@ impl Server {
     /// Reads the settings again. Those that are fixed once the sockets are open keep their values.
     fn refreshed(&mut self) -> Result<Settings, String> {
         let new = (self.reload_settings)()?;
-        let old = &*self.settings;
-        let fixed = [
-            ("listen", new.listen != old.listen),
-            ("socket.mode, owner or group", new.socket != old.socket),
-            ("workers.count, min or max", new.workers != old.workers),
-            ("workers.dispatch", new.dispatch != old.dispatch),
-            ("front.threads", new.front_threads != old.front_threads),
-            ("mode", new.mode != old.mode),
-            ("admin", new.admin != old.admin),
-            ("metrics.routes", new.metrics_routes != old.metrics_routes),
-            ("control", new.control != old.control),
-            ("watch", new.watch != old.watch),
-            ("app", new.app != old.app),
-            ("cache.size", new.cache.size != old.cache.size),
-            (
-                "cache.redis, redis_prefix or redis_timeout",
-                new.cache.redis != old.cache.redis,
-            ),
-        ];
-        let fixed = fixed.into_iter().filter(|(_, changed)| *changed);
-        self.reloads.fixed = fixed.map(|(key, _)| key).collect();
+        self.reloads.fixed = changed(&self.settings, &new);
         for key in &self.reloads.fixed {
             logging::warning!("{key} has changed; that takes a restart");
         }
         main_loop::check_logs(&new).map_err(|error| error.to_string())?;
         logging::set_level(new.log_level);
-        Ok(Settings {
-            listen: old.listen.clone(),
-            workers: old.workers,
-            dispatch: old.dispatch,
-            front_threads: old.front_threads,
-            mode: old.mode,
-            admin: old.admin,
-            metrics_routes: old.metrics_routes.clone(),
-            control: old.control.clone(),
-            watch: old.watch,
-            app: old.app.clone(),
-            cache: CacheSettings {
-                copies: new.cache.copies,
-                ..old.cache.clone()
-            },
-            ..new
-        })
+        Ok(with_fixed(&self.settings, new))
+    }
+}
+
+/// Returns the fixed settings that have changed.
+fn changed(old: &Settings, new: &Settings) -> Vec<&'static str> {
+    let fixed = [
+        ("listen", new.listen != old.listen),
+        ("socket.mode, owner or group", new.socket != old.socket),
+        ("workers.count, min or max", new.workers != old.workers),
+        ("workers.dispatch", new.dispatch != old.dispatch),
+        ("front.threads", new.front_threads != old.front_threads),
+        ("mode", new.mode != old.mode),
+        ("admin", new.admin != old.admin),
+        ("metrics.routes", new.metrics_routes != old.metrics_routes),
+        ("control", new.control != old.control),
+        ("watch", new.watch != old.watch),
+        ("app", new.app != old.app),
+        ("cache.size", new.cache.size != old.cache.size),
+        (
+            "cache.redis, redis_prefix or redis_timeout",
+            new.cache.redis != old.cache.redis,
+        ),
+    ];
+    let changed = fixed.into_iter().filter(|(_, changed)| *changed);
+    changed.map(|(key, _)| key).collect()
+}
+
+/// Returns the new settings, with the fixed ones of the old.
+fn with_fixed(old: &Settings, new: Settings) -> Settings {
+    Settings {
+        listen: old.listen.clone(),
+        workers: old.workers,
+        dispatch: old.dispatch,
+        front_threads: old.front_threads,
+        mode: old.mode,
+        admin: old.admin,
+        metrics_routes: old.metrics_routes.clone(),
+        control: old.control.clone(),
+        watch: old.watch,
+        app: old.app.clone(),
+        cache: CacheSettings {
+            copies: new.cache.copies,
+            ..old.cache.clone()
+        },
+        ..new
     }
 }

@@ -3,7 +3,7 @@
 use super::Style;
 use measure::diagnose::Weight;
 use measure::text::{bytes, count, duration, percent, rate};
-use measure::{Distribution, KeepAlive, LoopModel, PERCENTILES, Place, Run, StoppedBy};
+use measure::{Distribution, KeepAlive, LoopModel, PERCENTILES, Place, Run, Setup, StoppedBy};
 use std::fmt::Write as _;
 
 /// The number of samples above a percentile below which it is printed in parentheses.
@@ -15,7 +15,7 @@ pub(crate) fn render(run: &Run, style: Style, first: bool) -> String {
     if first || !style.brief {
         target(&mut out, run);
     }
-    how(&mut out, run);
+    method(&mut out, run);
     headline(&mut out, run);
     if !style.brief {
         latencies(&mut out, run);
@@ -68,8 +68,33 @@ fn target(out: &mut String, run: &Run) {
     }
 }
 
-fn how(out: &mut String, run: &Run) {
-    let setup = &run.setup;
+/// Writes how the load was made, and for how long.
+fn method(out: &mut String, run: &Run) {
+    model(out, &run.setup);
+    let why = match run.stopped_by {
+        StoppedBy::Interrupt => ", interrupted",
+        _ => "",
+    };
+    let _ = writeln!(out, " · {:.2} s measured{why}", run.elapsed_s);
+    if let Some(warmup) = &run.warmup {
+        let steady = if warmup.steady {
+            "steady"
+        } else {
+            "not steady"
+        };
+        let _ = writeln!(
+            out,
+            "warm-up of {:.1} s left out ({steady} at its end, longest request {})",
+            warmup.seconds,
+            duration(warmup.longest_us * 1e3)
+        );
+    }
+    for note in &run.notes {
+        let _ = writeln!(out, "{note}");
+    }
+}
+
+fn model(out: &mut String, setup: &Setup) {
     let streams = match (setup.streams, setup.http.as_str()) {
         (0 | 1, _) => String::new(),
         (streams, "2") => format!(" × {streams} streams"),
@@ -94,27 +119,6 @@ fn how(out: &mut String, run: &Run) {
             setup.connections
         ),
     };
-    let why = match run.stopped_by {
-        StoppedBy::Interrupt => ", interrupted",
-        _ => "",
-    };
-    let _ = writeln!(out, " · {:.2} s measured{why}", run.elapsed_s);
-    if let Some(warmup) = &run.warmup {
-        let steady = if warmup.steady {
-            "steady"
-        } else {
-            "not steady"
-        };
-        let _ = writeln!(
-            out,
-            "warm-up of {:.1} s left out ({steady} at its end, longest request {})",
-            warmup.seconds,
-            duration(warmup.longest_us * 1e3)
-        );
-    }
-    for note in &run.notes {
-        let _ = writeln!(out, "{note}");
-    }
 }
 
 fn headline(out: &mut String, run: &Run) {

@@ -7,9 +7,10 @@ use crate::Problems;
 use crate::fences::{entries, files};
 
 /// The word as a part of a name, and its replacement.
-const RETIRED: [(&str, &str); 15] = [
+const RETIRED: [(&str, &str); 17] = [
     ("bell", "eventfd"),
     ("desk", "dispatcher"),
+    ("doomed", "evict reason, or pending fatal error"),
     ("door", "front channel"),
     ("flight", "pending request"),
     ("forsake", "abort"),
@@ -21,6 +22,7 @@ const RETIRED: [(&str, &str); 15] = [
     ("passage", "end signal"),
     ("patience", "timeout"),
     ("seat", "consumer, or guard"),
+    ("staff", "worker counts"),
     ("wear", "recycle policy"),
     ("worn", "recycling"),
 ];

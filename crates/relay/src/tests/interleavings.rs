@@ -178,10 +178,10 @@ fn what_was_withdrawn_is_never_run_and_what_was_not_is_answered() {
 fn what_a_worker_died_with_is_known_and_the_rest_is_run() {
     explore(|| {
         let (mut front, handles, runs) = start(1);
-        let doomed = Consumer::beside(&front.dispatcher);
+        let dying = Consumer::beside(&front.dispatcher);
         let dies = thread::spawn(move || {
-            if doomed.claim_of(1).is_some() {
-                doomed.begins(1);
+            if dying.claim_of(1).is_some() {
+                dying.begins(1);
             }
         });
         front.workers.push(dies.thread().clone());

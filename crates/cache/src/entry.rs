@@ -6,9 +6,9 @@ use crate::geometry::CELL;
 use crate::memory::{Cell, Memory};
 
 /// The longest key in bytes.
-pub const MAX_KEY: usize = 1024;
+pub(crate) const MAX_KEY: usize = 1024;
 /// The most tags of one entry.
-pub const MAX_TAGS: usize = 64;
+pub(crate) const MAX_TAGS: usize = 64;
 /// The number of words in the first cell that are fields.
 pub(crate) const HEAD: usize = 8;
 

@@ -5,7 +5,7 @@ use shm::LOCK_WORDS;
 /// The number of words of a cell.
 pub(crate) const CELL: usize = 32;
 /// The smallest useful size in bytes.
-pub const MIN_SIZE: u64 = 256 * 1024;
+pub(crate) const MIN_SIZE: u64 = 256 * 1024;
 /// The most cells: four billion are more than any memory has.
 const MAX_CELLS: usize = u32::MAX as usize - 2;
 

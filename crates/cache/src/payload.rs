@@ -118,7 +118,7 @@ impl Memory {
         let mut words = self.payload(head.cell);
         let mut key = Vec::new();
         words.skip(head.tags() * 2);
-        words.take_bytes(head.key_length().min(crate::MAX_KEY), &mut key);
+        words.take_bytes(head.key_length().min(crate::entry::MAX_KEY), &mut key);
         key
     }
 

@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The longest message, in bytes of JSON.
-pub const MAX_MESSAGE: usize = 1 << 20;
+pub(crate) const MAX_MESSAGE: usize = 1 << 20;
 /// The most descriptors beside one message.
 pub const MAX_DESCRIPTORS: usize = 128;
 

@@ -16,7 +16,7 @@ mod channel;
 mod message;
 
 pub use cache_memory::{ask_for_cache, send_cache};
-pub use channel::{Channel, Error, MAX_DESCRIPTORS, MAX_MESSAGE};
+pub use channel::{Channel, Error, MAX_DESCRIPTORS};
 pub use message::{
     Boot, BootFailure, Booted, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,
     FrontStart, FrontToWorker, HandOff, ToFront, ToWorker, ToZygote,

@@ -47,8 +47,7 @@ pub use ini::{ini_mistake, ini_setting};
 pub use pipe::Pipe;
 pub use request::{Body, Request, Response, Script};
 pub use task::{
-    Task, call_pools, current_request_id, current_task_id, loop_stop_task, timer_forget,
-    timer_task, times_resumed,
+    Task, call_pools, current_task_id, loop_stop_task, timer_forget, timer_task, times_resumed,
 };
 pub use task_ref::{TaskRef, throw_two_tasks};
 pub use timings::Timings;

@@ -173,7 +173,7 @@ pub fn current_task_id() -> u64 {
 }
 
 /// The id of the running task's request, 0 for none.
-pub fn current_request_id() -> u64 {
+pub(crate) fn current_request_id() -> u64 {
     current().map_or(0, |cell| cell.request_id())
 }
 

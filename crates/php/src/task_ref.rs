@@ -1,6 +1,7 @@
 //! The task that uses a connection, named in the error of another task that tries to use it.
 
-use crate::{current_request_id, current_task_id, throw_error};
+use crate::task::current_request_id;
+use crate::{current_task_id, throw_error};
 
 /// A task, and the request to which it belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,7 +27,7 @@ pub const SLOTS: usize = if IS_MODEL {
     16_384
 };
 /// Workers of one front at the same time.
-pub const MAX_WORKERS: usize = if IS_MODEL || IS_MIRI { 64 } else { 1024 };
+pub(crate) const MAX_WORKERS: usize = if IS_MODEL || IS_MIRI { 64 } else { 1024 };
 /// Bytes of a request frame, or of a response frame, that fit in a slot.
 pub const SLOT_CAPACITY: usize = (SLOT - SLOT_HEADER) * 8;
 

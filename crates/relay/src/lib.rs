@@ -41,6 +41,6 @@ mod interleavings;
 pub use consumer::{Consumer, Notify};
 pub use dispatcher::{Completion, Dispatcher, Priority, Reserved, WorkerCounts};
 pub use fds::{Received, recv_files, send_files};
-pub use layout::{MAX_WORKERS, SLOT_CAPACITY, SLOTS};
+pub use layout::{SLOT_CAPACITY, SLOTS};
 pub use memory::RequestKey;
 pub use queues::Queues;

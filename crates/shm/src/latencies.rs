@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::mapping::Mapping;
 
 /// The number of routes that are counted separately.
-pub const MAX_ROUTES: usize = 32;
+pub(crate) const MAX_ROUTES: usize = 32;
 
 /// The upper bounds of the buckets in microseconds; one more bucket has the longer latencies.
 pub const LATENCY_BOUNDS: [u64; 15] = [

@@ -31,11 +31,11 @@ pub(crate) const ROW_EPOCH: usize = 7;
 pub(crate) const ROW_TARGET: usize = 8;
 
 /// Bytes of a method that a row has room for.
-pub const MAX_METHOD: usize = (ROW_FINGERPRINT - ROW_METHOD) * 8;
+pub(crate) const MAX_METHOD: usize = (ROW_FINGERPRINT - ROW_METHOD) * 8;
 /// Bytes of a target that a row has room for.
-pub const MAX_TARGET: usize = (ROW - ROW_TARGET) * 8;
+pub(crate) const MAX_TARGET: usize = (ROW - ROW_TARGET) * 8;
 /// The most requests in flight that a scoreboard can list.
-pub const MAX_SLOTS: u32 = 1 << 16;
+pub(crate) const MAX_SLOTS: u32 = 1 << 16;
 
 pub(crate) fn words(slots: u32) -> usize {
     latencies(slots) + LATENCY_WORDS

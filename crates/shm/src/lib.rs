@@ -21,8 +21,8 @@ mod writer;
 
 pub use budgets::{Budgets, Holder};
 pub use connection_counts::{ConnectionCounts, SlotCount};
-pub use latencies::{Histogram, LATENCY_BOUNDS, Latencies, MAX_ROUTES, ResponseClass};
-pub use layout::{Counter, MAX_METHOD, MAX_SLOTS, MAX_TARGET};
+pub use latencies::{Histogram, LATENCY_BOUNDS, Latencies, ResponseClass};
+pub use layout::Counter;
 pub use lock::{Guard, LOCK_WORDS, create_lock, hold_for_life, is_held, lock};
 pub use mapping::{Mapping, create_file};
 pub use quarantine::{Fingerprint, Quarantine, Suspect};

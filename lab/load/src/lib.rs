@@ -33,7 +33,7 @@ use std::process::ExitCode;
 pub use expect::Expect;
 pub use mix::Line;
 pub use plan::{Http, Order, Pace, Plan, Think, Tls, Warmup, Watch};
-pub use request::{Parts, Request, basic_auth, multipart, parse_header};
+pub use request::{Parts, Request, multipart};
 pub use run::{Live, execute};
 pub use schedule::{Spacing, Stage};
 pub use target::{Address, Target, Url};

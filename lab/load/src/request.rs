@@ -208,7 +208,7 @@ fn h2_request(
 ///
 /// # Errors
 /// If there is no colon.
-pub fn parse_header(text: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once(':')
         .ok_or_else(|| format!("header {text:?} has no colon; write \"Name: value\""))?;
@@ -217,7 +217,7 @@ pub fn parse_header(text: &str) -> Result<(String, String), String> {
 
 /// Returns the Authorization field for `user:password`.
 #[must_use]
-pub fn basic_auth(credentials: &str) -> (String, String) {
+pub(crate) fn basic_auth(credentials: &str) -> (String, String) {
     (
         "Authorization".into(),
         format!("Basic {}", STANDARD.encode(credentials)),

@@ -14,8 +14,7 @@ const STOLEN: f64 = 0.01;
 const MANY: u64 = 20;
 
 /// Returns how the run was taken: names and values.
-#[must_use]
-pub fn method(run: &Run) -> Vec<(&'static str, String)> {
+pub(crate) fn method(run: &Run) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
     let ((fewest, _), _) = run.repeats();
     let mut rows = vec![
@@ -63,7 +62,6 @@ pub fn method(run: &Run) -> Vec<(&'static str, String)> {
 }
 
 /// Returns text such as `2 to 3 repeats of each cell, as many as fitted into the time, of 0.5 to 0.8 s each`.
-#[must_use]
 pub(crate) fn repeats_words(run: &Run) -> String {
     let ((fewest, most), (shortest, longest)) = run.repeats();
     let span = |low: String, high: String| match low == high {
@@ -88,15 +86,13 @@ fn short(seconds: f64) -> String {
 }
 
 /// Returns system and PHP in one line.
-#[must_use]
-pub fn system(run: &Run) -> String {
+pub(crate) fn system(run: &Run) -> String {
     let php = run.host.php.trim_start_matches("PHP ");
     format!("{}, PHP {php}", run.host.kernel)
 }
 
 /// Returns the machine in one line.
-#[must_use]
-pub fn machine(run: &Run) -> String {
+pub(crate) fn machine(run: &Run) -> String {
     let host = &run.host;
     let mut text = format!(
         "{} × {}, {} of memory",
@@ -128,8 +124,7 @@ fn figures(rounds: u32) -> String {
 }
 
 /// Returns the cautions about this run, the most important first.
-#[must_use]
-pub fn cautions(run: &Run) -> Vec<String> {
+pub(crate) fn cautions(run: &Run) -> Vec<String> {
     let mut out = Vec::new();
     match run.stopped_by {
         StoppedBy::Done => {}
@@ -218,8 +213,7 @@ fn repeats(run: &Run) -> (u64, u64) {
 
 /// Returns the numbers of cells with figures, of cells that were tried but have none, and of cells that cannot be
 /// measured here.
-#[must_use]
-pub fn tally(run: &Run) -> (usize, usize, usize) {
+pub(crate) fn tally(run: &Run) -> (usize, usize, usize) {
     let cells = run.scenarios.iter().flat_map(|scenario| &scenario.cells);
     cells.fold((0, 0, 0), |(good, bad, absent), cell| {
         match (cell.has_figures(), cell.status.was_tried()) {
@@ -231,8 +225,7 @@ pub fn tally(run: &Run) -> (usize, usize, usize) {
 }
 
 /// Returns the day and time at which a run began, UTC.
-#[must_use]
-pub fn began(run: &Run) -> String {
+pub(crate) fn began(run: &Run) -> String {
     let seconds = run.started_unix_s.clamp(0.0, 1e11) as i64;
     jiff::Timestamp::from_second(seconds).map_or_else(
         |_| String::new(),

@@ -6,7 +6,7 @@
 
 pub mod advice;
 mod baseline;
-pub mod caveats;
+mod caveats;
 pub mod cell;
 pub mod claims;
 pub mod compare;

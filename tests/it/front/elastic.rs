@@ -142,7 +142,7 @@ fn no_more_workers_are_added_than_processors_can_use() {
         "0.5",
     ])
     .start();
-    let mut clients: Vec<Client> = (0..processors + 4)
+    let clients: Vec<Client> = (0..processors + 4)
         .map(|_| asking(&server, "/compute"))
         .collect();
     until_handled(&server, processors as u64);

@@ -107,7 +107,7 @@ namespace Hearth {
          * Adds to a number, which begins at 0; exact over all workers. Time and tags hold for a new one.
          *
          * @throws \TypeError if the value is no int
-         * @throws \ArithmeticError if the sum is none
+         * @throws \ArithmeticError if the sum is not an int
          */
         public function increment(string $key, int $by = 1, ?float $ttl = null, array $tags = []): int {}
 

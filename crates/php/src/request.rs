@@ -48,10 +48,10 @@ pub struct Request {
     joined: RefCell<Vec<u8>>,
     /// When the request's time is over, in milliseconds of the host's clock.
     deadline: Cell<u64>,
-    /// Why the request's time is over, once the request was told so.
+    /// Why the request's time is over, once the timeout error was raised.
     overdue: Cell<Option<Cancel>>,
-    /// How often the request was told that its time is over.
-    told: Cell<u32>,
+    /// How often the request was notified that its time is over.
+    notices: Cell<u32>,
     /// The limit of computing time, waits not counted, once the code has set one.
     computing: Cell<Option<Computing>>,
     /// The client no longer waits for the response.
@@ -121,7 +121,7 @@ impl Request {
             joined: RefCell::default(),
             deadline: Cell::new(u64::MAX),
             overdue: Cell::new(None),
-            told: Cell::new(0),
+            notices: Cell::new(0),
             computing: Cell::new(None),
             abandoned: Cell::new(false),
             script: OnceCell::new(),
@@ -202,7 +202,7 @@ impl Request {
         self.incoming.borrow_mut().take_source()
     }
 
-    /// Marks the client as gone: further output is discarded, and a writing task is told.
+    /// Marks the client as gone: further output is discarded, and a task that waits to write is woken.
     pub fn abandon(&self) {
         self.abandoned.set(true);
         if let Some(pipe) = &*self.pipe.borrow() {

@@ -168,7 +168,7 @@ pub fn blocked_too_long() {
     let Some(cell) = current() else { return };
     let request = in_whose_time(&cell);
     if let Some(why) = request.and_then(|request| host().blocked_too_long(&request)) {
-        tell_overdue(&cell, why);
+        notify_overdue(&cell, why);
     }
     take_cancel(&cell);
 }
@@ -244,13 +244,13 @@ fn in_whose_time(cell: &TaskCell) -> Option<Rc<Request>> {
 fn note_overdue(cell: &TaskCell) {
     let request = in_whose_time(cell);
     if let Some(why) = request.and_then(|request| host().overdue(&request)) {
-        tell_overdue(cell, why);
+        notify_overdue(cell, why);
     }
 }
 
 /// Cancels the task, the tasks below it and the first task of the request. Else a loop that starts tasks which nothing
 /// awaits would go on, because only one of these would end.
-fn tell_overdue(cell: &TaskCell, why: Cancel) {
+fn notify_overdue(cell: &TaskCell, why: Cancel) {
     cell.cancel.set(Some(why));
     for outer in crate::task::below() {
         outer.cancel.set(Some(why));

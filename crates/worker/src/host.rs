@@ -141,9 +141,9 @@ impl ProcessHost {
         } else {
             return None;
         };
-        match request.tell_overdue(why) {
+        match request.notify_overdue(why) {
             1 => self.count(Counter::Timeouts),
-            times if times == Request::TOLD_IN_VAIN + 1 => self.give_up(request),
+            times if times == Request::IGNORED_NOTICES + 1 => self.give_up(request),
             _ => {}
         }
         Some(why)
@@ -152,7 +152,9 @@ impl ProcessHost {
     /// Replaces the worker because of a request that was told to stop, but always begins something else: only the end of the
     /// process ends that request.
     fn give_up(&self, request: &Request) {
-        let millis = self.grace_ms().saturating_mul(Request::TOLD_IN_VAIN.into());
+        let millis = self
+            .grace_ms()
+            .saturating_mul(Request::IGNORED_NOTICES.into());
         let message = format!(
             "a request still runs {millis} ms after it was told to stop (request.grace): its worker is replaced without waiting for it"
         );

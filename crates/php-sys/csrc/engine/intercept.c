@@ -1,6 +1,6 @@
 /*
  * Internal functions whose calls pass through a function of ours first. The handler is replaced in every entry that has it:
- * aliases, and the copies that classes inherit. The intercept of a function stands in a `reserved` slot, which the engine has
+ * aliases, and the copies that classes inherit. The intercept of a function is in a `reserved` slot, which the engine has
  * for extensions and copies along, into closures too.
  */
 #include "engine/engine.h"

@@ -44,9 +44,9 @@ void hearth_session_lock_release(hearth_session_lock *lock);
 void hearth_session_locks_release(const void *by);
 
 /* session/store.c: common operations of both handlers. */
-/* Makes the key in the cache for a session id; false if that is none. */
+/* Makes the key in the cache for a session id; false if the id is invalid. */
 bool hearth_session_valid_key(hearth_str path, zend_string *id, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *key);
-/* The same, with a warning if the id is none. */
+/* The same, with a warning if the id is invalid. */
 bool hearth_session_key(hearth_str path, zend_string *id, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *key);
 bool hearth_session_exists(hearth_str key);
 /* False: a warning or an exception has the reason. */

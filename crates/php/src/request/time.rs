@@ -37,22 +37,22 @@ impl Request {
         self.deadline.set(deadline);
     }
 
-    /// How often a request is told in vain that its time is over, before its worker is replaced.
-    pub const TOLD_IN_VAIN: u32 = 3;
+    /// The number of notices after which the worker of a request that goes on is replaced.
+    pub const IGNORED_NOTICES: u32 = 3;
 
     /// Counts one more notice to the request that its time is over. Returns the number of notices, this one included.
-    pub fn tell_overdue(&self, why: Cancel) -> u32 {
+    pub fn notify_overdue(&self, why: Cancel) -> u32 {
         self.overdue.set(Some(why));
-        self.told.set(self.told.get().saturating_add(1));
-        self.told.get()
+        self.notices.set(self.notices.get().saturating_add(1));
+        self.notices.get()
     }
 
-    /// Whether the request was told in vain too often: no worker waits for its end.
+    /// Whether the request has ignored the notices too often: no worker waits for its end.
     pub fn is_given_up(&self) -> bool {
-        self.told.get() > Request::TOLD_IN_VAIN
+        self.notices.get() > Request::IGNORED_NOTICES
     }
 
-    /// Why the request's time is over, if the request was told so.
+    /// Why the request's time is over, if the timeout error was raised.
     pub fn overdue(&self) -> Option<Cancel> {
         self.overdue.get()
     }

@@ -1,7 +1,7 @@
 //! The app of a scenario, written in the form that a runtime takes.
 
 use crate::problem::{Problem, Result};
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::Form;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -52,26 +52,21 @@ fn template(form: Form) -> &'static str {
 }
 
 /// Writes the app into a directory named `name` and returns the directory.
-pub(crate) fn write(
-    content: &Content,
-    form: Form,
-    name: &str,
-    run_dir: &RunDirectory,
-) -> Result<PathBuf> {
-    let directory = run_dir.fresh(name)?;
+pub(crate) fn write(content: &Content, form: Form, name: &str, dir: &RunDir) -> Result<PathBuf> {
+    let directory = dir.fresh(name)?;
     if content.classes > 0 {
-        write_classes(&directory, content.classes, run_dir)?;
+        write_classes(&directory, content.classes, dir)?;
     }
     if content.files {
-        run_dir.fresh(&format!("{name}/files"))?;
+        dir.fresh(&format!("{name}/files"))?;
     }
-    run_dir.write(
+    dir.write(
         &directory.join("bench-settings.php"),
         include_str!("../../../bench/runtimes/settings.php"),
     )?;
     if form == Form::Classic {
         let ask = "<?php\n\nrequire __DIR__ . '/bench-settings.php';\necho json_encode(bench_settings());\n";
-        run_dir.write(&directory.join("settings.php"), ask)?;
+        dir.write(&directory.join("settings.php"), ask)?;
     }
     for (name, bytes) in &content.more {
         let path = directory.join(if form == Form::Hearth && name.starts_with("static/") {
@@ -85,8 +80,8 @@ pub(crate) fn write(
             .and_then(|()| std::fs::write(&path, bytes))
             .map_err(Problem::failed)?;
     }
-    run_dir.write(&directory.join("scenario"), &content.scenario)?;
-    run_dir.write(
+    dir.write(&directory.join("scenario"), &content.scenario)?;
+    dir.write(
         &directory.join("app.php"),
         &script(content, form, &directory),
     )?;
@@ -198,7 +193,7 @@ fn constants(content: &Content, directory: &Path) -> String {
 
 /// Writes the classes `Bench\C001` and so on, each with ten methods in a file of its own; an autoloader with a class map,
 /// as Composer generates; and functions.
-fn write_classes(directory: &Path, count: u32, run_dir: &RunDirectory) -> Result<()> {
+fn write_classes(directory: &Path, count: u32, dir: &RunDir) -> Result<()> {
     let folder = directory.join("classes");
     std::fs::create_dir_all(&folder).map_err(Problem::failed)?;
     let mut map = String::new();
@@ -213,7 +208,7 @@ fn write_classes(directory: &Path, count: u32, run_dir: &RunDirectory) -> Result
             );
         }
         code += "}\n";
-        run_dir.write(&folder.join(format!("C{number:03}.php")), &code)?;
+        dir.write(&folder.join(format!("C{number:03}.php")), &code)?;
         let _ = writeln!(
             map,
             "    'Bench\\\\C{number:03}' => __DIR__ . '/C{number:03}.php',"
@@ -222,12 +217,12 @@ fn write_classes(directory: &Path, count: u32, run_dir: &RunDirectory) -> Result
     let loader = format!(
         "<?php\n\nspl_autoload_register(static function (string $class): void {{\n    static $map = [\n{map}    ];\n    if (isset($map[$class])) {{\n        require $map[$class];\n    }}\n}});\n"
     );
-    run_dir.write(&folder.join("autoload.php"), &loader)?;
+    dir.write(&folder.join("autoload.php"), &loader)?;
     let functions = format!(
         "<?php\n\nfunction load_random_classes(int $number): void\n{{\n    for ($i = 0; $i < $number; $i++) {{\n        \
          class_exists(sprintf('Bench\\\\C%03d', mt_rand(1, {count})));\n    }}\n}}\n"
     );
-    run_dir.write(&folder.join("functions.php"), &functions)
+    dir.write(&folder.join("functions.php"), &functions)
 }
 
 #[cfg(test)]

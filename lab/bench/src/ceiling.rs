@@ -4,7 +4,7 @@
 use crate::load::{Generator, Load};
 use crate::problem::Result;
 use crate::process::Process;
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::Tools;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,23 +14,18 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 const LISTENING: &str = "listening on ";
 
 /// Loads the server of `hearth load --bare-server`, on the servers' processors, for `seconds`.
-pub(crate) fn measure(
-    tools: &Tools,
-    run_dir: &RunDirectory,
-    seconds: f64,
-    stop: &AtomicBool,
-) -> Result<f64> {
-    let mut command = run_dir.own_command(&tools.hearth);
+pub(crate) fn measure(tools: &Tools, dir: &RunDir, seconds: f64, stop: &AtomicBool) -> Result<f64> {
+    let mut command = dir.own_command(&tools.hearth);
     command.args(["load", "--bare-server", "127.0.0.1:0"]);
-    let log = run_dir.path().join("bare-server.log");
-    let mut server = Process::start("bare server", command, &log, &run_dir.guard)?;
+    let log = dir.path().join("bare-server.log");
+    let mut server = Process::start("bare server", command, &log, &dir.guard)?;
     let address = server.until(START_TIMEOUT, |server| address(&server.log()))?;
     let generator = Generator {
         program: tools.hearth.clone(),
-        processors: run_dir.processors.clone(),
+        processors: dir.processors.clone(),
     };
     let load = Load::closed(format!("http://{address}/"), CONNECTIONS, seconds);
-    let result = run_dir.path().join("ceiling.json");
+    let result = dir.path().join("ceiling.json");
     let run = generator.run(&load, &[], &result, stop)?;
     Ok(run.rates.goodput)
 }

@@ -1,7 +1,7 @@
 //! `hearth bench doctor`: what can be measured on this machine, how fit the machine is, and how to get what is missing.
 
 use crate::database::Kind;
-use crate::run_directory::{Processors, allowed_processors};
+use crate::run_dir::{Processors, allowed_processors};
 use crate::runtimes::{ALL, Found, Tools};
 use report::{Runtime, RuntimeKind};
 use std::fmt::Write as _;

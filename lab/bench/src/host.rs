@@ -1,7 +1,7 @@
 //! The machine of a run, and the load by other processes on it.
 
 use crate::procfs;
-use crate::run_directory::{Processors, RunDirectory};
+use crate::run_dir::{Processors, RunDir};
 use crate::runtimes::{Tools, version_of};
 use measure::procfs::Machine;
 use report::{Host, Noise};
@@ -33,7 +33,7 @@ pub(crate) fn host(tools: &Tools) -> Host {
             line("/proc/sys/kernel/osrelease").unwrap_or_default()
         ),
         processor: model.unwrap_or_default(),
-        processors: crate::run_directory::allowed_processors().len(),
+        processors: crate::run_dir::allowed_processors().len(),
         memory_bytes: procfs::memory("MemTotal:"),
         governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         virtual_machine: is_virtual
@@ -65,9 +65,9 @@ pub(crate) fn noise(watched: Duration) -> Noise {
 }
 
 /// Returns which processors each program has, as text.
-pub(crate) fn pinned(run_dir: &RunDirectory) -> Option<String> {
-    let Processors { load, servers } = &run_dir.processors;
-    run_dir.processors.are_divided().then(|| {
+pub(crate) fn pinned(dir: &RunDir) -> Option<String> {
+    let Processors { load, servers } = &dir.processors;
+    dir.processors.are_divided().then(|| {
         format!(
             "load on processor {}, servers and database on {}",
             Processors::list(load),

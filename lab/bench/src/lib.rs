@@ -26,7 +26,7 @@ mod procfs;
 mod proxy;
 mod quiet;
 mod request_count;
-mod run_directory;
+mod run_dir;
 mod runtimes;
 mod saved_runs;
 mod scenarios;

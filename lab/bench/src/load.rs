@@ -2,7 +2,7 @@
 //! command takes the same figure again.
 
 use crate::problem::{Problem, Result};
-use crate::run_directory::Processors;
+use crate::run_dir::Processors;
 use crate::scenarios::Requests;
 use rustix::process::Signal;
 use std::os::unix::process::CommandExt;

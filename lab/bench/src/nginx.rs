@@ -2,7 +2,7 @@
 
 use crate::problem::{Problem, Result};
 use crate::process::Process;
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::Tools;
 use std::path::Path;
 
@@ -13,8 +13,8 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    pub(crate) fn of(own: &Path, run_dir: &RunDirectory) -> Self {
-        let (own, processes) = (own.display(), run_dir.processors.servers.len());
+    pub(crate) fn of(own: &Path, dir: &RunDir) -> Self {
+        let (own, processes) = (own.display(), dir.processors.servers.len());
         let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|kind| format!("{kind}_temp_path {own}/{kind};\n"));
         Self {
@@ -32,15 +32,15 @@ pub(crate) fn start(
     configuration: &str,
     own: &Path,
     tools: &Tools,
-    run_dir: &RunDirectory,
+    dir: &RunDir,
 ) -> Result<Process> {
     let program = tools
         .program("nginx", &["nginx"])
         .ok_or_else(|| Problem::failed("no nginx (apt install nginx-light)"))?;
     let file = own.join("nginx.conf");
-    run_dir.write(&file, configuration)?;
-    let mut command = run_dir.command(&program);
+    dir.write(&file, configuration)?;
+    let mut command = dir.command(&program);
     command.arg("-c").arg(file).arg("-p").arg(own);
     command.arg("-e").arg(own.join("nginx.log"));
-    Process::start("nginx", command, &own.join("nginx.out"), &run_dir.guard)
+    Process::start("nginx", command, &own.join("nginx.out"), &dir.guard)
 }

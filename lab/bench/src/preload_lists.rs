@@ -4,7 +4,7 @@
 use crate::load::{Amount, Generator, Load};
 use crate::problem::{Problem, Result};
 use crate::process::complete;
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::{Form, Found, Launch, Runtime, Tools, Tuning};
 use crate::scenarios::Around;
 use crate::scenarios::app::Site;
@@ -21,20 +21,20 @@ pub(crate) fn make(
     site: &Site,
     around: &Around<'_>,
     tools: &Tools,
-    run_dir: &RunDirectory,
+    dir: &RunDir,
     stop: &AtomicBool,
 ) -> Result<PathBuf> {
-    let own = run_dir.fresh("lists")?;
+    let own = dir.fresh("lists")?;
     let recording = own.join("recording");
-    let mut record = run_dir.command_of(&tools.hearth);
+    let mut record = dir.command_of(&tools.hearth);
     record
         .args(["preload", "record"])
         .arg(&recording)
         .args(["--every", "0"]);
     complete("hearth preload record", &mut record)?;
-    serve_recorded(site, around, tools, run_dir, &recording, stop)?;
+    serve_recorded(site, around, tools, dir, &recording, stop)?;
     for strategy in STRATEGIES {
-        let mut build = run_dir.command_of(&tools.hearth);
+        let mut build = dir.command_of(&tools.hearth);
         build
             .args(["preload", "build"])
             .arg(&recording)
@@ -62,7 +62,7 @@ fn serve_recorded(
     site: &Site,
     around: &Around<'_>,
     tools: &Tools,
-    run_dir: &RunDirectory,
+    dir: &RunDir,
     recording: &Path,
     stop: &AtomicBool,
 ) -> Result<()> {
@@ -84,7 +84,7 @@ fn serve_recorded(
         environment: Vec::new(),
         name: "recorded".to_owned(),
     };
-    let server = runtime.start(&program, tools, &launch, run_dir)?;
+    let server = runtime.start(&program, tools, &launch, dir)?;
     let load = Load {
         amount: Amount::Seconds(RECORDED_S),
         requests: site.requests.clone(),
@@ -92,9 +92,9 @@ fn serve_recorded(
     };
     let generator = Generator {
         program: tools.hearth.clone(),
-        processors: run_dir.processors.clone(),
+        processors: dir.processors.clone(),
     };
     generator
-        .run(&load, &[], &run_dir.path().join("load.json"), stop)
+        .run(&load, &[], &dir.path().join("load.json"), stop)
         .map(|_| ())
 }

@@ -52,7 +52,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `command`, which begins with `setsid` (see `RunDirectory::command`), with its output in the file `log`.
+    /// Starts `command`, which begins with `setsid` (see `RunDir::command`), with its output in the file `log`.
     pub(crate) fn start(
         name: &str,
         mut command: Command,

@@ -3,7 +3,7 @@
 use crate::nginx::{self, Common};
 use crate::problem::Result;
 use crate::request_count::{Counter, NGINX_STATUS};
-use crate::run_directory::{RunDirectory, free_port};
+use crate::run_dir::{RunDir, free_port};
 use crate::runtimes::{Server, Tools, setting};
 use crate::scenarios::Proxy;
 use report::Role;
@@ -15,12 +15,12 @@ pub(crate) fn put_before(
     proxy: Proxy,
     entry: &str,
     tools: &Tools,
-    run_dir: &RunDirectory,
+    dir: &RunDir,
 ) -> Result<()> {
-    let own = run_dir.fresh("proxy")?;
+    let own = dir.fresh("proxy")?;
     let port = free_port()?;
-    let text = configuration(server, proxy, port, &own, run_dir);
-    let front = nginx::start(&text, &own, tools, run_dir)?;
+    let text = configuration(server, proxy, port, &own, dir);
+    let front = nginx::start(&text, &own, tools, dir)?;
     server.processes.push((Role::Proxy, front));
     server.base = format!("http://127.0.0.1:{port}");
     server.counter = Some(Counter::Nginx(server.base.clone()));
@@ -35,13 +35,7 @@ pub(crate) fn put_before(
     server.await_answer(entry)
 }
 
-fn configuration(
-    server: &Server,
-    proxy: Proxy,
-    port: u16,
-    own: &Path,
-    run_dir: &RunDirectory,
-) -> String {
+fn configuration(server: &Server, proxy: Proxy, port: u16, own: &Path, dir: &RunDir) -> String {
     let upstream = server.base.trim_start_matches("http://");
     let log = if proxy.access_log {
         format!("access_log {}/access.log;", own.display())
@@ -56,7 +50,7 @@ fn configuration(
     } else {
         ("", "")
     };
-    let Common { main, http } = Common::of(own, run_dir);
+    let Common { main, http } = Common::of(own, dir);
     format!(
         "{main}http {{\n{log} {http}\
          upstream app {{ server {upstream}; {kept} }}\n\

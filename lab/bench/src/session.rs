@@ -12,7 +12,7 @@ use crate::matrix::Matrix;
 use crate::output;
 use crate::preload_lists;
 use crate::problem::{Problem, Result};
-use crate::run_directory::{Processors, RunDirectory, allowed_processors};
+use crate::run_dir::{Processors, RunDir, allowed_processors};
 use crate::runtimes::{self, Runtime, Tools};
 use crate::scenarios::app::Site;
 use crate::scenarios::{self, AGAIN, Arm, Around, Scenario};
@@ -73,24 +73,24 @@ pub(crate) fn measure(
     crate::procfs::adopt_orphans();
     let guard = Guard::start(&tools.hearth)
         .map_err(|e| Problem::failed(format!("cannot start {}: {e}", tools.hearth.display())))?;
-    let run_dir = RunDirectory::new(guard, processors)?;
+    let dir = RunDir::new(guard, processors)?;
     if let Some(site) = site.as_mut().filter(|_| args.budget != Some(0.0)) {
-        site.lists = preload_lists::make(site, &around, tools, &run_dir, &stop)
+        site.lists = preload_lists::make(site, &around, tools, &dir, &stop)
             .map_err(|problem| format!("no preload list: {problem}"));
     }
     let jobs = jobs(args, &around, tools, site.as_ref(), &parameters)?;
     let mut schedule = schedule(args, &jobs, tools, began);
-    let mut run = begin(&schedule, args, &run_dir, tools, words);
+    let mut run = begin(&schedule, args, &dir, tools, words);
     if args.budget != Some(0.0) {
         let seconds = watched(&schedule).as_secs_f64();
-        note_ceiling(&mut run, ceiling::measure(tools, &run_dir, seconds, &stop));
+        note_ceiling(&mut run, ceiling::measure(tools, &dir, seconds, &stop));
     }
-    let databases = Databases::new(tools, &run_dir);
+    let databases = Databases::new(tools, &dir);
     say(&planned(&schedule));
     let mut live = Live::new(args.quiet);
     let matrix = Matrix {
         tools,
-        run_dir: &run_dir,
+        dir: &dir,
         databases: &databases,
         warmup: warmup(args),
         is_thorough: args.full,
@@ -235,13 +235,7 @@ fn note_ceiling(run: &mut Run, ceiling: Result<f64>) {
 }
 
 /// Returns the description of the run, before anything is measured.
-fn begin(
-    schedule: &Schedule,
-    args: &Args,
-    run_dir: &RunDirectory,
-    tools: &Tools,
-    words: Vec<String>,
-) -> Run {
+fn begin(schedule: &Schedule, args: &Args, dir: &RunDir, tools: &Tools, words: Vec<String>) -> Run {
     let pace = schedule.pace(0, Instant::now());
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -257,7 +251,7 @@ fn begin(
             seconds: pace.seconds,
             warmup_s: warmup(args),
             seed: args.seed,
-            pinned: host::pinned(run_dir),
+            pinned: host::pinned(dir),
         },
         host: host::host(tools),
         noise: host::noise(watched(schedule)),

@@ -2,6 +2,7 @@
 
 mod bad_day;
 mod beside_load;
+mod blocking;
 mod callbacks;
 mod cancellation;
 mod children;
@@ -16,7 +17,6 @@ mod quarantine;
 mod queues;
 mod sharing;
 mod stacks;
-mod stays;
 mod time;
 
 use crate::support::one_worker;

@@ -3,7 +3,7 @@
 use super::{Counter, Database, Kind, PASSWORD, USER, tables};
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::{Found, Tools, setting, version_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,23 +56,23 @@ fn words(directories: &[String], socket: &Path, tables: &Path) -> Vec<String> {
 }
 
 /// Creates a data directory and starts a server on it that listens on a Unix socket only.
-pub(super) fn start(tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
+pub(super) fn start(tools: &Tools, dir: &RunDir) -> Result<Database> {
     let Found::Here { path, .. } = find(tools) else {
         return Err(Problem::failed(
             "MariaDB is not installed (hearth bench doctor)",
         ));
     };
-    let own = run_dir.fresh("mariadb")?;
+    let own = dir.fresh("mariadb")?;
     let directories = [
         format!("--datadir={}/data", own.display()),
         format!("--tmpdir={}", own.display()),
     ];
-    install(tools, run_dir, &directories)?;
+    install(tools, dir, &directories)?;
     let (socket, sql) = (own.join("socket"), own.join("init.sql"));
-    run_dir.write(&sql, &sql_of_tables())?;
-    let mut command = run_dir.command(&path);
+    dir.write(&sql, &sql_of_tables())?;
+    let mut command = dir.command(&path);
     command.args(words(&directories, &socket, &sql));
-    let mut process = Process::start("MariaDB", command, &own.join("log"), &run_dir.guard)?;
+    let mut process = Process::start("MariaDB", command, &own.join("log"), &dir.guard)?;
     process.until(START, |process| {
         process
             .log()
@@ -104,8 +104,8 @@ fn tool(tools: &Tools, name: &str) -> Result<PathBuf> {
         .ok_or_else(|| Problem::failed(format!("no {name}")))
 }
 
-fn install(tools: &Tools, run_dir: &RunDirectory, directories: &[String]) -> Result<()> {
-    let mut install = run_dir.command(&tool(tools, "mariadb-install-db")?);
+fn install(tools: &Tools, dir: &RunDir, directories: &[String]) -> Result<()> {
+    let mut install = dir.command(&tool(tools, "mariadb-install-db")?);
     install
         .args([
             "--no-defaults",

@@ -9,7 +9,7 @@ mod tables;
 use crate::apps::{Content, quoted};
 use crate::problem::Result;
 use crate::process::Process;
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::{Found, Tools};
 use report::Setting;
 use std::cell::OnceCell;
@@ -61,12 +61,12 @@ impl Kind {
         }
     }
 
-    fn start(self, tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
+    fn start(self, tools: &Tools, dir: &RunDir) -> Result<Database> {
         match self {
-            Self::MariaDb => mariadb::start(tools, run_dir),
-            Self::PostgreSql => postgresql::start(tools, run_dir),
-            Self::Redis => redis::start(tools, run_dir),
-            Self::Sqlite => sqlite::start(tools, run_dir),
+            Self::MariaDb => mariadb::start(tools, dir),
+            Self::PostgreSql => postgresql::start(tools, dir),
+            Self::Redis => redis::start(tools, dir),
+            Self::Sqlite => sqlite::start(tools, dir),
         }
     }
 
@@ -146,17 +146,17 @@ impl Database {
 #[derive(Debug)]
 pub(crate) struct Databases<'a> {
     tools: &'a Tools,
-    run_dir: &'a RunDirectory,
+    dir: &'a RunDir,
     started: BTreeMap<Kind, OnceCell<std::result::Result<Database, String>>>,
 }
 
 impl<'a> Databases<'a> {
     /// Returns the databases, none of which runs yet.
-    pub(crate) fn new(tools: &'a Tools, run_dir: &'a RunDirectory) -> Self {
+    pub(crate) fn new(tools: &'a Tools, dir: &'a RunDir) -> Self {
         let cells = Kind::ALL.map(|kind| (kind, OnceCell::new()));
         Self {
             tools,
-            run_dir,
+            dir,
             started: cells.into(),
         }
     }
@@ -164,7 +164,7 @@ impl<'a> Databases<'a> {
     /// Returns the database of that kind, or why there is none.
     pub(crate) fn get(&self, kind: Kind) -> std::result::Result<&Database, String> {
         let start = || {
-            let started = kind.start(self.tools, self.run_dir);
+            let started = kind.start(self.tools, self.dir);
             started.map_err(|problem| format!("no database: {problem}"))
         };
         let cell = self.started.get(&kind);

@@ -3,7 +3,7 @@
 use super::{Database, Kind, USER};
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::{Found, Tools, setting, version_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,8 +43,8 @@ fn newest() -> Option<PathBuf> {
 }
 
 /// Creates an empty database cluster.
-fn install(program: &Path, data: &Path, run_dir: &RunDirectory) -> Result<()> {
-    let mut install = run_dir.command(&program.with_file_name("initdb"));
+fn install(program: &Path, data: &Path, dir: &RunDir) -> Result<()> {
+    let mut install = dir.command(&program.with_file_name("initdb"));
     install.args([
         "--auth=trust",
         "--no-sync",
@@ -57,15 +57,15 @@ fn install(program: &Path, data: &Path, run_dir: &RunDirectory) -> Result<()> {
 }
 
 /// Creates a data directory and starts a server on it that listens on a Unix socket only.
-pub(super) fn start(tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
+pub(super) fn start(tools: &Tools, dir: &RunDir) -> Result<Database> {
     let path = match find(tools) {
         Found::Here { path, .. } => path,
         Found::Missing { why, .. } => return Err(Problem::Failed(why)),
     };
-    let own = run_dir.fresh("postgresql")?;
+    let own = dir.fresh("postgresql")?;
     let data = own.join("data");
-    install(&path, &data, run_dir)?;
-    let mut command = run_dir.command(&path);
+    install(&path, &data, dir)?;
+    let mut command = dir.command(&path);
     command.arg("-D").arg(&data);
     for value in [
         "listen_addresses=".to_owned(),
@@ -78,7 +78,7 @@ pub(super) fn start(tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
     ] {
         command.args(["-c", &value]);
     }
-    let mut process = Process::start("PostgreSQL", command, &own.join("log"), &run_dir.guard)?
+    let mut process = Process::start("PostgreSQL", command, &own.join("log"), &dir.guard)?
         .ended_by(rustix::process::Signal::INT);
     process.until(START, |process| {
         process

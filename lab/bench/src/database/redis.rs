@@ -3,7 +3,7 @@
 use super::{Counter, Database, Kind};
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::{Found, Tools, setting, version_of};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -38,14 +38,14 @@ pub(super) fn find(tools: &Tools) -> Found {
 }
 
 /// Starts a server that listens on a Unix socket only.
-pub(super) fn start(tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
+pub(super) fn start(tools: &Tools, dir: &RunDir) -> Result<Database> {
     let path = match find(tools) {
         Found::Here { path, .. } => path,
         Found::Missing { why, how } => return Err(Problem::Failed(format!("{why} ({how})"))),
     };
-    let own = run_dir.fresh("redis")?;
+    let own = dir.fresh("redis")?;
     let socket = own.join("socket");
-    let mut command = run_dir.command(&path);
+    let mut command = dir.command(&path);
     command
         .args(["--port", "0", "--save", "", "--appendonly", "no"])
         .args(["--maxclients", "4000", "--tcp-backlog", "4096"])
@@ -53,7 +53,7 @@ pub(super) fn start(tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
         .arg(&socket)
         .arg("--dir")
         .arg(&own);
-    let mut process = Process::start("Redis", command, &own.join("log"), &run_dir.guard)?;
+    let mut process = Process::start("Redis", command, &own.join("log"), &dir.guard)?;
     process.until(START, |_| commands(&socket).map(|_| ()))?;
     Ok(Database {
         kind: Kind::Redis,

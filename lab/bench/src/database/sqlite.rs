@@ -4,7 +4,7 @@
 use super::{Database, Kind, tables};
 use crate::problem::{Problem, Result};
 use crate::process::complete;
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::{Found, Tools, setting};
 use std::process::Command;
 
@@ -30,20 +30,18 @@ pub(super) fn find(tools: &Tools) -> Found {
 }
 
 /// Creates the file, in WAL mode: readers do not wait for a writer, as in a database server.
-pub(super) fn start(tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
+pub(super) fn start(tools: &Tools, dir: &RunDir) -> Result<Database> {
     let php = match find(tools) {
         Found::Here { path, .. } => path,
         Found::Missing { why, how } => return Err(Problem::Failed(format!("{why} ({how})"))),
     };
-    let sql = run_dir.fresh("sqlite")?.join("tables.sql");
+    let sql = dir.fresh("sqlite")?.join("tables.sql");
     let tables = tables::sql("\r\n");
-    run_dir.write(&sql, &format!("PRAGMA journal_mode = WAL;\n{tables}"))?;
-    let memory = in_memory(run_dir);
-    let own = memory
-        .as_ref()
-        .map_or(run_dir.path(), tempfile::TempDir::path);
+    dir.write(&sql, &format!("PRAGMA journal_mode = WAL;\n{tables}"))?;
+    let memory = in_memory(dir);
+    let own = memory.as_ref().map_or(dir.path(), tempfile::TempDir::path);
     let dsn = format!("sqlite:{}/bench.db", own.display());
-    let mut fill = run_dir.command_of(&php);
+    let mut fill = dir.command_of(&php);
     let code = "(new PDO($argv[1], options: [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]))->exec(file_get_contents($argv[2]));";
     fill.args(["-r", code, "--", &dsn]).arg(&sql);
     complete("php", &mut fill)?;
@@ -69,10 +67,10 @@ pub(super) fn start(tools: &Tools, run_dir: &RunDirectory) -> Result<Database> {
 }
 
 /// Creates a folder in memory, if possible: the speed of the disk at fsync is not measured.
-fn in_memory(run_dir: &RunDirectory) -> Option<tempfile::TempDir> {
+fn in_memory(dir: &RunDir) -> Option<tempfile::TempDir> {
     let mut folder = tempfile::Builder::new();
     let folder = folder.prefix("hearth-bench-").tempdir_in("/dev/shm").ok()?;
-    run_dir.guard.directory(folder.path());
-    run_dir.give(folder.path()).ok()?;
+    dir.guard.directory(folder.path());
+    dir.give(folder.path()).ok()?;
     Some(folder)
 }

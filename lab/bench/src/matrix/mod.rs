@@ -9,7 +9,7 @@ use crate::live::Live;
 use crate::load::Generator;
 use crate::problem::Result;
 use crate::quiet;
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use crate::runtimes::Tools;
 use crate::scenarios::{Arm, Scenario};
 use crate::schedule::{Deadline, Pace, Schedule};
@@ -26,7 +26,7 @@ use std::time::Instant;
 /// The settings and resources of a run's measurements.
 pub(crate) struct Matrix<'a> {
     pub(crate) tools: &'a Tools,
-    pub(crate) run_dir: &'a RunDirectory,
+    pub(crate) dir: &'a RunDir,
     pub(crate) databases: &'a Databases<'a>,
     /// Seconds of load before each server is measured.
     pub(crate) warmup: f64,
@@ -87,9 +87,9 @@ impl Matrix<'_> {
         Trials {
             generator: Generator {
                 program: self.tools.hearth.clone(),
-                processors: self.run_dir.processors.clone(),
+                processors: self.dir.processors.clone(),
             },
-            directory: self.run_dir.path().to_owned(),
+            directory: self.dir.path().to_owned(),
             seconds,
             warmup: self.warmup,
             until_steady: self.is_thorough,
@@ -302,7 +302,7 @@ impl Matrix<'_> {
         } else {
             "the time limit was reached"
         };
-        let processors = self.run_dir.processors.servers.len();
+        let processors = self.dir.processors.servers.len();
         let mut shapes = arms.iter().flat_map(|one| &one.arm.loads);
         let loops = match shapes.any(|shape| shape.share_of_highest.is_some()) {
             true => "closed for the highest rate, then open at shares of it",

@@ -6,7 +6,7 @@ use crate::apps;
 use crate::database::{Database, PASSWORD, USER};
 use crate::problem::{Problem, Result};
 use crate::proxy;
-use crate::run_directory::certificate;
+use crate::run_dir::certificate;
 use crate::runtimes::{Launch, Server, Tools, setting};
 use crate::scenarios::Arm;
 use report::File;
@@ -25,12 +25,10 @@ impl Matrix<'_> {
     ) -> Result<Server> {
         let arm = &one.arm;
         let launch = self.launch(arm, database)?;
-        let mut server = arm
-            .runtime
-            .start(program, self.tools, &launch, self.run_dir)?;
+        let mut server = arm.runtime.start(program, self.tools, &launch, self.dir)?;
         if let Some(proxy) = arm.proxy {
             let entry = arm.runtime.entry();
-            proxy::put_before(&mut server, proxy, entry, self.tools, self.run_dir)?;
+            proxy::put_before(&mut server, proxy, entry, self.tools, self.dir)?;
         }
         if one.cells.iter().all(|cell| cell.config.is_empty()) {
             let mut config = server.settings.clone();
@@ -53,10 +51,10 @@ impl Matrix<'_> {
     fn files_of(&self, name: &str, is_behind_proxy: bool) -> Vec<File> {
         let mut folders = vec![name.to_owned(), format!("{name}-ini")];
         folders.extend(is_behind_proxy.then(|| "proxy".to_owned()));
-        let own = self.run_dir.path().display().to_string();
+        let own = self.dir.path().display().to_string();
         let mut files = Vec::new();
         for folder in folders {
-            let entries = std::fs::read_dir(self.run_dir.path().join(&folder));
+            let entries = std::fs::read_dir(self.dir.path().join(&folder));
             for path in entries
                 .into_iter()
                 .flatten()
@@ -91,7 +89,7 @@ impl Matrix<'_> {
         let name = format!("{}-{column}", arm.runtime.id());
         let app = self.app(arm, &name, database)?;
         let environment = self.environment(arm, &app, database)?;
-        let tls = arm.tls.then(|| certificate(self.run_dir)).transpose()?;
+        let tls = arm.tls.then(|| certificate(self.dir)).transpose()?;
         Ok(Launch {
             app,
             script: arm.script.clone(),
@@ -117,7 +115,7 @@ impl Matrix<'_> {
             database.tell(&mut content);
         }
         let folder = format!("app-{name}");
-        apps::write(&content, arm.runtime.form(), &folder, self.run_dir)
+        apps::write(&content, arm.runtime.form(), &folder, self.dir)
     }
 
     fn environment(

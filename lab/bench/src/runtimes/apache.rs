@@ -5,7 +5,7 @@ use super::{
 };
 use crate::problem::{Problem, Result};
 use crate::process::Process;
-use crate::run_directory::{RunDirectory, free_port};
+use crate::run_dir::{RunDir, free_port};
 use report::{Role, Setting};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -44,24 +44,18 @@ impl Runtime for Apache {
         }
     }
 
-    fn start(
-        &self,
-        program: &Path,
-        _: &Tools,
-        launch: &Launch,
-        run_dir: &RunDirectory,
-    ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
+    fn start(&self, program: &Path, _: &Tools, launch: &Launch, dir: &RunDir) -> Result<Server> {
+        let own = dir.fresh(&launch.name)?;
         let port = free_port()?;
         let (folder, php) = modules().map_err(Problem::Failed)?;
         let slots = Slots::of(launch);
         let text = configuration(&own, launch, port, &folder, &php, &slots);
-        run_dir.write(&own.join("apache.conf"), &text)?;
-        let mut command = launch.command(program, run_dir)?;
+        dir.write(&own.join("apache.conf"), &text)?;
+        let mut command = launch.command(program, dir)?;
         command
             .args(["-D", "FOREGROUND", "-f"])
             .arg(own.join("apache.conf"));
-        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?
+        let process = Process::start(self.name(), command, &own.join("log"), &dir.guard)?
             .ended_by(Signal::KILL);
         let mut server = Server {
             base: format!("{}://127.0.0.1:{port}", scheme(launch)),

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::problem::Result;
 use crate::process::{Process, complete};
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use report::Role;
 use std::path::Path;
 use std::process::Command;
@@ -37,23 +37,17 @@ impl Runtime for Epoll {
         }
     }
 
-    fn start(
-        &self,
-        compiler: &Path,
-        _: &Tools,
-        launch: &Launch,
-        run_dir: &RunDirectory,
-    ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
-        let program = run_dir.path().join("epoll");
+    fn start(&self, compiler: &Path, _: &Tools, launch: &Launch, dir: &RunDir) -> Result<Server> {
+        let own = dir.fresh(&launch.name)?;
+        let program = dir.path().join("epoll");
         if !program.exists() {
             let source = own.join("epoll.c");
-            run_dir.write(&source, SOURCE)?;
+            dir.write(&source, SOURCE)?;
             let mut compile = Command::new(compiler);
             complete("cc", compile.args(["-O2", "-o"]).arg(&program).arg(&source))?;
         }
-        let command = launch.command(&program, run_dir)?;
-        let mut process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?;
+        let command = launch.command(&program, dir)?;
+        let mut process = Process::start(self.name(), command, &own.join("log"), &dir.guard)?;
         let port: u16 = process.until(START, |process| process.log().trim_end().parse().ok())?;
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),

@@ -7,7 +7,7 @@ use crate::nginx::{self, Common};
 use crate::problem::Result;
 use crate::process::Process;
 use crate::request_count::{Counter, NGINX_STATUS};
-use crate::run_directory::{RunDirectory, free_port};
+use crate::run_dir::{RunDir, free_port};
 use report::{Role, Setting};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -49,13 +49,13 @@ impl Runtime for Fpm {
         program: &Path,
         tools: &Tools,
         launch: &Launch,
-        run_dir: &RunDirectory,
+        dir: &RunDir,
     ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
-        let (fpm, settings) = start_pool(program, launch, &own, run_dir)?;
+        let own = dir.fresh(&launch.name)?;
+        let (fpm, settings) = start_pool(program, launch, &own, dir)?;
         let port = free_port()?;
-        let text = nginx_configuration(&own, launch, port, run_dir);
-        let front = nginx::start(&text, &own, tools, run_dir)?;
+        let text = nginx_configuration(&own, launch, port, dir);
+        let front = nginx::start(&text, &own, tools, dir)?;
         let base = format!("{}://127.0.0.1:{port}", super::apache::scheme(launch));
         let mut server = Server {
             base: base.clone(),
@@ -73,16 +73,16 @@ fn start_pool(
     program: &Path,
     launch: &Launch,
     own: &Path,
-    run_dir: &RunDirectory,
+    dir: &RunDir,
 ) -> Result<(Process, Vec<Setting>)> {
     let (text, settings) = pool(own, launch);
     let file = own.join("fpm.conf");
-    run_dir.write(&file, &text)?;
-    let mut command = launch.command(program, run_dir)?;
+    dir.write(&file, &text)?;
+    let mut command = launch.command(program, dir)?;
     command
         .args(["--nodaemonize", "--force-stderr", "--fpm-config"])
         .arg(file);
-    let mut fpm = Process::start("php-fpm", command, &own.join("fpm.log"), &run_dir.guard)?
+    let mut fpm = Process::start("php-fpm", command, &own.join("fpm.log"), &dir.guard)?
         .ended_by(Signal::QUIT);
     fpm.until(START, |process| {
         process
@@ -142,8 +142,8 @@ fn pool(own: &Path, launch: &Launch) -> (String, Vec<Setting>) {
     )
 }
 
-fn nginx_configuration(own: &Path, launch: &Launch, port: u16, run_dir: &RunDirectory) -> String {
-    let Common { main, http } = Common::of(own, run_dir);
+fn nginx_configuration(own: &Path, launch: &Launch, port: u16, dir: &RunDir) -> String {
+    let Common { main, http } = Common::of(own, dir);
     let (own, root, script) = (own.display(), launch.app.display(), launch.front_script());
     let missing = if launch.front_controller {
         format!("/{script}$is_args$args")

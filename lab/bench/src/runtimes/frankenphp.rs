@@ -3,7 +3,7 @@
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::problem::Result;
 use crate::process::Process;
-use crate::run_directory::{RunDirectory, free_port};
+use crate::run_dir::{RunDir, free_port};
 use report::Role;
 use std::path::Path;
 
@@ -45,17 +45,11 @@ impl Runtime for FrankenPhp {
         }
     }
 
-    fn start(
-        &self,
-        program: &Path,
-        _: &Tools,
-        launch: &Launch,
-        run_dir: &RunDirectory,
-    ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
+    fn start(&self, program: &Path, _: &Tools, launch: &Launch, dir: &RunDir) -> Result<Server> {
+        let own = dir.fresh(&launch.name)?;
         let port = free_port()?;
-        run_dir.write(&own.join("Caddyfile"), &self.configuration(launch, port))?;
-        let mut command = launch.command(program, run_dir)?;
+        dir.write(&own.join("Caddyfile"), &self.configuration(launch, port))?;
+        let mut command = launch.command(program, dir)?;
         command
             .env("XDG_CONFIG_HOME", &own)
             .env("XDG_DATA_HOME", &own)
@@ -63,7 +57,7 @@ impl Runtime for FrankenPhp {
         command
             .args(["run", "--adapter", "caddyfile", "--config"])
             .arg(own.join("Caddyfile"));
-        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?;
+        let process = Process::start(self.name(), command, &own.join("log"), &dir.guard)?;
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],

@@ -3,7 +3,7 @@
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::problem::{Problem, Result};
 use crate::process::{Process, complete};
-use crate::run_directory::{RunDirectory, free_port};
+use crate::run_dir::{RunDir, free_port};
 use report::Role;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -54,21 +54,15 @@ impl Runtime for Gin {
         }
     }
 
-    fn start(
-        &self,
-        program: &Path,
-        _: &Tools,
-        launch: &Launch,
-        run_dir: &RunDirectory,
-    ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
+    fn start(&self, program: &Path, _: &Tools, launch: &Launch, dir: &RunDir) -> Result<Server> {
+        let own = dir.fresh(&launch.name)?;
         let port = free_port()?;
         // A copy, because the web user may have no access to the cache.
-        let copy = run_dir.path().join("gin");
+        let copy = dir.path().join("gin");
         if !copy.exists() {
             std::fs::copy(program, &copy).map_err(Problem::failed)?;
         }
-        let mut command = launch.command(&copy, run_dir)?;
+        let mut command = launch.command(&copy, dir)?;
         let scenario =
             std::fs::read_to_string(launch.app.join("scenario")).map_err(Problem::failed)?;
         command.args(["serve", scenario.trim(), &format!("127.0.0.1:{port}")]);
@@ -76,7 +70,7 @@ impl Runtime for Gin {
             .env("GOMAXPROCS", launch.workers.to_string())
             .env("GIN_MODE", "release")
             .env("BENCH_APP", &launch.app);
-        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?;
+        let process = Process::start(self.name(), command, &own.join("log"), &dir.guard)?;
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],

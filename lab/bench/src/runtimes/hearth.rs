@@ -6,7 +6,7 @@ use super::{
 use crate::problem::Result;
 use crate::process::Process;
 use crate::request_count::Counter;
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use report::Role;
 use std::path::Path;
 
@@ -71,24 +71,18 @@ impl Runtime for Hearth {
         }
     }
 
-    fn start(
-        &self,
-        program: &Path,
-        _: &Tools,
-        launch: &Launch,
-        run_dir: &RunDirectory,
-    ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
+    fn start(&self, program: &Path, _: &Tools, launch: &Launch, dir: &RunDir) -> Result<Server> {
+        let own = dir.fresh(&launch.name)?;
         let mut words = self.words(launch, &own);
-        let mut command = if run_dir.may_run(program) {
-            launch.command(program, run_dir)?
+        let mut command = if dir.may_run(program) {
+            launch.command(program, dir)?
         } else {
             // The program is below a home directory that the web user may not enter: only root can run it.
             words.extend(AS_ROOT.map(str::to_owned));
-            launch.own_command(program, run_dir)?
+            launch.own_command(program, dir)?
         };
         command.args(&words);
-        let mut process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?;
+        let mut process = Process::start(self.name(), command, &own.join("log"), &dir.guard)?;
         let base = process.until(START, |process| listening(&process.log()))?;
         let shown = words.iter().skip(2).cloned().collect::<Vec<_>>().join(" ");
         let mut server = Server {

@@ -15,7 +15,7 @@ use crate::probe;
 use crate::problem::{Problem, Result};
 use crate::process::Process;
 use crate::request_count::Counter;
-use crate::run_directory::RunDirectory;
+use crate::run_dir::RunDir;
 use report::{Role, Setting};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
         .map(PathBuf::from),
     );
     places
-        .map(|run_dir| run_dir.join(name))
+        .map(|dir| dir.join(name))
         .find(|program| program.is_file())
 }
 
@@ -174,33 +174,33 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// Writes the settings of PHP into a folder that `environment` makes every SAPI read, after the machine's own.
-    fn ini_directory(&self, run_dir: &RunDirectory) -> Result<PathBuf> {
-        let directory = run_dir.fresh(&format!("{}-ini", self.name))?;
+    fn ini_directory(&self, dir: &RunDir) -> Result<PathBuf> {
+        let directory = dir.fresh(&format!("{}-ini", self.name))?;
         let app = self.app.display().to_string();
         let line = |(name, value): &(String, String)| {
             format!("{name} = {}\n", value.replace("{app}", &app))
         };
         let text: String = self.ini.iter().map(line).collect();
-        run_dir.write(&directory.join("zz-bench.ini"), &text)?;
+        dir.write(&directory.join("zz-bench.ini"), &text)?;
         Ok(directory)
     }
 
     /// Returns the command that starts `program`, with the app's environment.
-    fn command(&self, program: &Path, run_dir: &RunDirectory) -> Result<std::process::Command> {
-        self.configured(run_dir.command(program), run_dir)
+    fn command(&self, program: &Path, dir: &RunDir) -> Result<std::process::Command> {
+        self.configured(dir.command(program), dir)
     }
 
     /// Returns the command that starts `program` as the user of this process.
-    fn own_command(&self, program: &Path, run_dir: &RunDirectory) -> Result<std::process::Command> {
-        self.configured(run_dir.own_command(program), run_dir)
+    fn own_command(&self, program: &Path, dir: &RunDir) -> Result<std::process::Command> {
+        self.configured(dir.own_command(program), dir)
     }
 
     fn configured(
         &self,
         mut command: std::process::Command,
-        run_dir: &RunDirectory,
+        dir: &RunDir,
     ) -> Result<std::process::Command> {
-        let ini = self.ini_directory(run_dir)?;
+        let ini = self.ini_directory(dir)?;
         command.env("PHP_INI_SCAN_DIR", format!(":{}", ini.display()));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         Ok(command)
@@ -273,13 +273,8 @@ pub(crate) trait Runtime: Sync {
         false
     }
     fn find(&self, tools: &Tools) -> Found;
-    fn start(
-        &self,
-        program: &Path,
-        tools: &Tools,
-        launch: &Launch,
-        run_dir: &RunDirectory,
-    ) -> Result<Server>;
+    fn start(&self, program: &Path, tools: &Tools, launch: &Launch, dir: &RunDir)
+    -> Result<Server>;
 
     /// Returns the path of the app.
     fn entry(&self) -> &'static str {

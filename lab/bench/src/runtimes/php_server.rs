@@ -3,7 +3,7 @@
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::problem::Result;
 use crate::process::Process;
-use crate::run_directory::{RunDirectory, free_port};
+use crate::run_dir::{RunDir, free_port};
 use report::Role;
 use rustix::process::Signal;
 use std::path::Path;
@@ -39,16 +39,10 @@ impl Runtime for PhpServer {
         }
     }
 
-    fn start(
-        &self,
-        program: &Path,
-        _: &Tools,
-        launch: &Launch,
-        run_dir: &RunDirectory,
-    ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
+    fn start(&self, program: &Path, _: &Tools, launch: &Launch, dir: &RunDir) -> Result<Server> {
+        let own = dir.fresh(&launch.name)?;
         let port = free_port()?;
-        let mut command = launch.command(program, run_dir)?;
+        let mut command = launch.command(program, dir)?;
         command.env("PHP_CLI_SERVER_WORKERS", launch.workers.to_string());
         command
             .args(["-q", "-S", &format!("127.0.0.1:{port}"), "-t"])
@@ -56,7 +50,7 @@ impl Runtime for PhpServer {
         if launch.front_controller {
             command.arg(launch.app.join(launch.front_script()));
         }
-        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?
+        let process = Process::start(self.name(), command, &own.join("log"), &dir.guard)?
             .ended_by(Signal::KILL);
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),

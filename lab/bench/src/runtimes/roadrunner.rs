@@ -3,7 +3,7 @@
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
-use crate::run_directory::{RunDirectory, free_port};
+use crate::run_dir::{RunDir, free_port};
 use report::Role;
 use std::path::Path;
 
@@ -53,9 +53,9 @@ impl Runtime for RoadRunner {
         program: &Path,
         tools: &Tools,
         launch: &Launch,
-        run_dir: &RunDirectory,
+        dir: &RunDir,
     ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
+        let own = dir.fresh(&launch.name)?;
         let php = tools
             .program("php", &["php"])
             .ok_or_else(|| Problem::failed("no php"))?;
@@ -67,13 +67,13 @@ impl Runtime for RoadRunner {
             launch.app.join("app.php").display(),
             launch.workers
         );
-        run_dir.write(&own.join("rr.yaml"), &text)?;
-        let mut command = launch.command(program, run_dir)?;
+        dir.write(&own.join("rr.yaml"), &text)?;
+        let mut command = launch.command(program, dir)?;
         if let Some(vendor) = tools.given.get("roadrunner-vendor") {
             command.env("BENCH_VENDOR", vendor.join("vendor/autoload.php"));
         }
         command.args(["serve", "-c"]).arg(own.join("rr.yaml"));
-        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?;
+        let process = Process::start(self.name(), command, &own.join("log"), &dir.guard)?;
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],

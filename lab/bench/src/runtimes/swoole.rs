@@ -3,7 +3,7 @@
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting, version_of};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
-use crate::run_directory::{RunDirectory, free_port};
+use crate::run_dir::{RunDir, free_port};
 use report::Role;
 use std::path::{Path, PathBuf};
 
@@ -56,23 +56,23 @@ impl Runtime for Swoole {
         program: &Path,
         tools: &Tools,
         launch: &Launch,
-        run_dir: &RunDirectory,
+        dir: &RunDir,
     ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
+        let own = dir.fresh(&launch.name)?;
         let port = free_port()?;
         let mode = if self.0 == Mode::Base {
             "base"
         } else {
             "process"
         };
-        let mut command = launch.command(program, run_dir)?;
+        let mut command = launch.command(program, dir)?;
         command.args(extension(tools).map(|file| format!("-dextension={}", file.display())));
         command.arg(launch.app.join("app.php"));
         command
             .env("BENCH_PORT", port.to_string())
             .env("BENCH_WORKERS", launch.workers.to_string())
             .env("BENCH_MODE", mode);
-        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?;
+        let process = Process::start(self.name(), command, &own.join("log"), &dir.guard)?;
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),
             processes: vec![(Role::Server, process)],

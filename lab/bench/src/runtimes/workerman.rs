@@ -3,7 +3,7 @@
 use super::{About, Form, Found, Launch, Manner, Runtime, Server, Tools, setting};
 use crate::problem::{Problem, Result};
 use crate::process::Process;
-use crate::run_directory::{RunDirectory, free_port};
+use crate::run_dir::{RunDir, free_port};
 use report::Role;
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -76,18 +76,18 @@ impl Runtime for Workerman {
         program: &Path,
         tools: &Tools,
         launch: &Launch,
-        run_dir: &RunDirectory,
+        dir: &RunDir,
     ) -> Result<Server> {
-        let own = run_dir.fresh(&launch.name)?;
+        let own = dir.fresh(&launch.name)?;
         let port = free_port()?;
         let php = tools
             .program("php", &["php"])
             .ok_or_else(|| Problem::failed("no php"))?;
         let script = match self.0 {
             Kind::Workerman => launch.app.join("app.php"),
-            Kind::Webman => webman_project(program, &own, launch, port, run_dir)?,
+            Kind::Webman => webman_project(program, &own, launch, port, dir)?,
         };
-        let mut command = launch.command(&php, run_dir)?;
+        let mut command = launch.command(&php, dir)?;
         command
             .arg(&script)
             .arg("start")
@@ -98,7 +98,7 @@ impl Runtime for Workerman {
         command
             .env("BENCH_PORT", port.to_string())
             .env("BENCH_WORKERS", launch.workers.to_string());
-        let process = Process::start(self.name(), command, &own.join("log"), &run_dir.guard)?
+        let process = Process::start(self.name(), command, &own.join("log"), &dir.guard)?
             .ended_by(Signal::KILL);
         let mut server = Server {
             base: format!("http://127.0.0.1:{port}"),
@@ -126,7 +126,7 @@ fn webman_project(
     own: &Path,
     launch: &Launch,
     port: u16,
-    run_dir: &RunDirectory,
+    dir: &RunDir,
 ) -> Result<PathBuf> {
     let copy = own.join("project");
     let words = "mkdir -p \"$2\" && cd \"$1\" && for f in *; do case $f in vendor) ln -s \"$1/vendor\" \"$2/vendor\" ;; *) cp -R \"$f\" \"$2/\" ;; esac; done";
@@ -142,7 +142,7 @@ fn webman_project(
         )));
     }
     let route = std::fs::read_to_string(launch.app.join("app.php")).map_err(Problem::failed)?;
-    run_dir.write(&copy.join("config/route.php"), &route)?;
+    dir.write(&copy.join("config/route.php"), &route)?;
     let files = launch.app.join("static");
     if files.exists() {
         std::os::unix::fs::symlink(files, copy.join("public/static")).map_err(Problem::failed)?;
@@ -150,7 +150,7 @@ fn webman_project(
     for file in ["config/server.php", "config/process.php"] {
         let path = copy.join(file);
         if let Ok(text) = std::fs::read_to_string(&path) {
-            run_dir.write(&path, &listen_on(&text, port, launch.workers))?;
+            dir.write(&path, &listen_on(&text, port, launch.workers))?;
         }
     }
     let _ = std::process::Command::new("chmod")

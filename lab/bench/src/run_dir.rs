@@ -95,14 +95,14 @@ const TEMPORARY: &str = "tmp";
 
 /// The private directory of a run, removed with it.
 #[derive(Debug)]
-pub(crate) struct RunDirectory {
+pub(crate) struct RunDir {
     directory: tempfile::TempDir,
     pub(crate) user: Option<User>,
     pub(crate) processors: Processors,
     pub(crate) guard: Guard,
 }
 
-impl RunDirectory {
+impl RunDir {
     /// Creates the directory, readable for the servers' user.
     pub(crate) fn new(guard: Guard, processors: Processors) -> Result<Self> {
         let directory = tempfile::Builder::new()
@@ -111,14 +111,14 @@ impl RunDirectory {
             .tempdir()
             .map_err(|e| Problem::failed(format!("cannot make a temporary directory: {e}")))?;
         guard.directory(directory.path());
-        let run_dir = Self {
+        let dir = Self {
             directory,
             user: User::to_become(),
             processors,
             guard,
         };
-        run_dir.fresh(TEMPORARY)?;
-        Ok(run_dir)
+        dir.fresh(TEMPORARY)?;
+        Ok(dir)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -221,13 +221,13 @@ impl RunDirectory {
 }
 
 /// Returns the file with a self-signed certificate of this run, and its key.
-pub(crate) fn certificate(run_dir: &RunDirectory) -> Result<PathBuf> {
-    let path = run_dir.path().join("certificate.pem");
+pub(crate) fn certificate(dir: &RunDir) -> Result<PathBuf> {
+    let path = dir.path().join("certificate.pem");
     if !path.exists() {
         let made =
             rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()])
                 .map_err(Problem::failed)?;
-        run_dir.write(
+        dir.write(
             &path,
             &format!("{}{}", made.cert.pem(), made.signing_key.serialize_pem()),
         )?;

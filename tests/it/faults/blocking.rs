@@ -1,4 +1,4 @@
-//! Calls that block where a task must not be left: nothing else of the worker runs meanwhile, so they end, and it lives.
+//! Calls that block where a task must not be suspended: nothing else of the worker runs meanwhile, so they end in time.
 
 use std::time::{Duration, Instant};
 

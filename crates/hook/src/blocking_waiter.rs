@@ -79,10 +79,6 @@ impl Waiter for BlockingWaiter {
         installed()?.time_to_block()
     }
 
-    fn blocked_too_long(&self) {}
-
-    fn refuse_to_block(&self) {}
-
     fn task(&self) -> u64 {
         installed().map_or(0, Waiter::task)
     }
@@ -106,12 +102,6 @@ impl Waiter for BlockingWaiter {
         }
         ready
     }
-
-    fn poll_drained(&self, _entry: &mut pollfd, _timeout: Option<Duration>) -> Option<i32> {
-        None
-    }
-
-    fn drained(&self, _fd: i32) {}
 
     fn sleep(&self, time: Duration) -> bool {
         let span = Span::of(Some(time));
@@ -137,17 +127,9 @@ impl Waiter for BlockingWaiter {
         installed().is_some_and(Waiter::is_unwinding)
     }
 
-    fn forked(&self) {}
-
-    fn interrupted(&self) {}
-
-    fn closing(&self, _fd: i32) {}
-
     fn has_waiting(&self) -> bool {
         installed().is_some_and(Waiter::has_waiting)
     }
-
-    fn unlocked(&self, _what: Lock) {}
 
     fn wait_for_lock(&self, what: Lock, at_most: Duration) -> bool {
         if !is_own(what) {

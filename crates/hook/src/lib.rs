@@ -68,9 +68,11 @@ pub trait Waiter: Sync {
     fn poll(&self, fds: &mut [libc::pollfd], timeout: Option<Duration>) -> i32;
     /// Waits for one descriptor without a first poll, because [`drained`](Waiter::drained) noted that nothing is there;
     /// `None` if that is not known.
-    fn poll_drained(&self, entry: &mut libc::pollfd, timeout: Option<Duration>) -> Option<i32>;
+    fn poll_drained(&self, _entry: &mut libc::pollfd, _timeout: Option<Duration>) -> Option<i32> {
+        None
+    }
     /// Notes that a receive on this stream socket got less than it asked for: nothing is there until more arrives.
-    fn drained(&self, fd: i32);
+    fn drained(&self, _fd: i32) {}
     /// Waits for `time`; false when the wait was ended early, by a signal, too.
     fn sleep(&self, time: Duration) -> bool;
     /// Runs `work` on another thread and waits for it; false when the wait was ended early. The work then goes on, so it
@@ -80,15 +82,15 @@ pub trait Waiter: Sync {
     /// such task runs.
     fn time_to_block(&self) -> Option<Duration>;
     /// Raises the error of a task that has blocked as long as [`time_to_block`](Waiter::time_to_block) allows.
-    fn blocked_too_long(&self);
+    fn blocked_too_long(&self) {}
     /// Raises the error of a task that cannot wait here and would block for ever.
-    fn refuse_to_block(&self);
+    fn refuse_to_block(&self) {}
     /// Whether an exception is propagating, so that the running code is a clean-up.
     fn is_unwinding(&self) -> bool;
     /// Marks this process as a new copy that PHP code has made: the waits belong to the parent.
-    fn forked(&self);
+    fn forked(&self) {}
     /// Handles a signal that arrived while every task waited.
-    fn interrupted(&self);
+    fn interrupted(&self) {}
     /// The id of the task that runs on this thread; 0 if none does.
     fn task(&self) -> u64;
     /// Refuses to send or receive on a descriptor on which task `owner` waits. Returns true, after throwing an exception, if
@@ -97,11 +99,11 @@ pub trait Waiter: Sync {
     /// Refuses the same on a descriptor on which two tasks have sent something.
     fn refuse_poisoned(&self, fd: i32) -> bool;
     /// Handles a descriptor that is about to be closed or replaced.
-    fn closing(&self, fd: i32);
+    fn closing(&self, _fd: i32) {}
     /// Whether a task of this thread is in [`wait_for_lock`](Waiter::wait_for_lock).
     fn has_waiting(&self) -> bool;
     /// Wakes the tasks that wait for this, which may have become free.
-    fn unlocked(&self, what: Lock);
+    fn unlocked(&self, _what: Lock) {}
     /// Waits until this may be free, at most for `at_most`; false when the wait was ended early.
     fn wait_for_lock(&self, what: Lock, at_most: Duration) -> bool;
 }

@@ -50,10 +50,6 @@ impl Waiter for Early {
     fn poll(&self, _fds: &mut [libc::pollfd], _timeout: Option<Duration>) -> i32 {
         -1
     }
-    fn poll_drained(&self, _: &mut libc::pollfd, _: Option<Duration>) -> Option<i32> {
-        None
-    }
-    fn drained(&self, _fd: i32) {}
     fn sleep(&self, _time: Duration) -> bool {
         false
     }
@@ -66,8 +62,6 @@ impl Waiter for Early {
     fn is_unwinding(&self) -> bool {
         false
     }
-    fn forked(&self) {}
-    fn interrupted(&self) {}
     fn task(&self) -> u64 {
         0
     }
@@ -75,21 +69,15 @@ impl Waiter for Early {
         None
     }
 
-    fn blocked_too_long(&self) {}
-
-    fn refuse_to_block(&self) {}
-
     fn refuse(&self, _fd: i32, _owner: u64) -> bool {
         false
     }
     fn refuse_poisoned(&self, _fd: i32) -> bool {
         false
     }
-    fn closing(&self, _fd: i32) {}
     fn has_waiting(&self) -> bool {
         false
     }
-    fn unlocked(&self, _what: Lock) {}
     fn wait_for_lock(&self, _what: Lock, _at_most: Duration) -> bool {
         false
     }

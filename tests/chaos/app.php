@@ -40,7 +40,7 @@ function mixed(string $what, Context $c, mixed $seen): void
 /** Checks a text that may contain only this request's token. */
 function own(Context $c, mixed $text): void
 {
-    preg_match_all('/T[0-9a-f]+T/', (string) $text, $found);
+    preg_match_all('/T[0-9a-f]{7,}T/', (string) $text, $found);
     foreach ($found[0] as $token) {
         if ($token !== $c->token && home($c)) {
             mixed('text', $c, $text);

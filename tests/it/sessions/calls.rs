@@ -3,7 +3,7 @@
 
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{ok, one_worker};
+use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
 
 const APP: &str = r#"
     ini_set('session.use_cookies', '0');
@@ -40,6 +40,18 @@ const APP: &str = r#"
                 ]);
                 break;
             case '/fiber': $kept = new Fiber(fn () => begin(fn () => Fiber::suspend())); $kept->start(); return 'refused';
+            case '/waits':
+                $kept = new Fiber(fn () => begin(fn () => Fiber::suspend()));
+                $kept->start();
+                UNTIL_GO
+                $kept?->resume();
+                return session_status() === PHP_SESSION_ACTIVE ? 'active' : 'none';
+            case '/meddle':
+                try {
+                    match ($request->queryString) { 'resume' => $kept->resume(), 'throw' => $kept->throw(new Exception), 'drop' => $kept = null };
+                } catch (Error $e) { return $e->getMessage(); }
+                gc_collect_cycles();
+                return session_status() === PHP_SESSION_NONE ? 'none' : 'active';
             case '/breaks':
                 Hearth\async(fn () => (new Fiber(fn () => begin(fn () => usleep(2_000_000))))->start());
                 usleep(1_000);
@@ -53,7 +65,7 @@ const APP: &str = r#"
     };"#;
 
 fn app() -> ServerBuilder {
-    one_worker(APP)
+    one_worker(&APP.replace("UNTIL_GO", UNTIL_GO))
 }
 
 /// The request goes on, and so do sessions of others.
@@ -99,4 +111,22 @@ fn a_fiber_in_which_a_task_opens_the_session_stays_as_it_is_when_its_request_bre
     server.expect_log("worker is replaced: a fatal error in PHP");
     assert_eq!(ok(&server.get("/plain")), "1");
     server.stop();
+}
+
+/// A Fiber that went on in another request opened the session there, in memory that it has not (SIGSEGV).
+#[test]
+fn a_fiber_in_a_call_goes_on_in_its_own_request_only() {
+    const REFUSED: &str =
+        "Cannot resume a fiber that is opening or closing the session of another request";
+    for (how, other) in [("resume", REFUSED), ("throw", REFUSED), ("drop", "none")] {
+        let server = app().start();
+        let mut waiting = server.connect();
+        waiting.send("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n");
+        until_handled(&server, 1);
+        assert_eq!(ok(&server.get(&format!("/meddle?{how}"))), other, "{how}");
+        let_go(&server);
+        assert_eq!(ok(&waiting.response()), "active", "{how}");
+        assert_eq!(ok(&server.get("/plain")), "1", "{how}");
+        server.stop();
+    }
 }

@@ -14,16 +14,53 @@ static const char *const functions[] = {
 	"session_set_save_handler", "session_start", "session_write_close",
 };
 
+/* The requests whose call is made in a Fiber, which is held until the call has ended: nothing else ends it in the middle. */
+static hearth_request_state *in_fibers;
+
 static void begin(hearth_request_state *state)
 {
 	state->session_call = hearth_task_id(hearth_current);
 	state->session_fiber = EG(active_fiber);
+	if (UNEXPECTED(state->session_fiber)) {
+		GC_ADDREF(&state->session_fiber->std);
+		state->session_next = in_fibers;
+		in_fibers = state;
+	}
+}
+
+/* Returns the Fiber of the call, which the caller releases; NULL if there is none. */
+static zend_fiber *forget(hearth_request_state *state)
+{
+	zend_fiber *fiber = state->session_fiber;
+
+	for (hearth_request_state **place = &in_fibers; fiber && *place; place = &(*place)->session_next) {
+		if (*place == state) {
+			*place = state->session_next;
+			break;
+		}
+	}
+	state->session_call = 0;
+	state->session_fiber = NULL;
+	return fiber;
 }
 
 static void end(hearth_request_state *state)
 {
-	state->session_call = 0;
-	state->session_fiber = NULL;
+	zend_fiber *fiber = forget(state);
+
+	if (UNEXPECTED(fiber)) {
+		OBJ_RELEASE(&fiber->std);
+	}
+}
+
+bool hearth_session_keeps_fiber(const zend_fiber *fiber)
+{
+	for (const hearth_request_state *state = in_fibers; state; state = state->session_next) {
+		if (state->session_fiber == fiber) {
+			return state != hearth_current_request();
+		}
+	}
+	return false;
 }
 
 /* In classic mode a process has one request and one task, as under php-fpm. */
@@ -47,8 +84,13 @@ void hearth_session_call(zend_execute_data *call, zval *return_value, zif_handle
 void hearth_session_call_forget(const hearth_task *task)
 {
 	if (task->request && task->request->session_call == hearth_task_id(task)) {
-		end(task->request);
+		forget(task->request);
 	}
+}
+
+void hearth_session_calls_free(hearth_request_state *state)
+{
+	forget(state);
 }
 
 /* Ends a Fiber that is suspended in such a call, as the end of the script does under `php` before it ends the session. */

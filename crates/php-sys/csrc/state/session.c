@@ -120,8 +120,7 @@ void hearth_session_free(hearth_request_state *state)
 	if (state->session) { pefree(state->session, 1); }
 	state->session = NULL;
 	state->sid = NULL;
-	state->session_call = 0;
-	state->session_fiber = NULL;
+	hearth_session_calls_free(state);
 }
 
 static void end_module(void)

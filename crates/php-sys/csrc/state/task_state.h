@@ -71,6 +71,7 @@ typedef struct hearth_request_state {
 	zend_string *sid;
 	uint64_t session_call;           /* the task that opens or closes it: see session/calls.c; 0: none does */
 	zend_fiber *session_fiber;       /* the Fiber in which it does */
+	struct hearth_request_state *session_next; /* the next request whose call is in a Fiber */
 
 	hearth_output output;
 	bool responded;                  /* a head was sent */
@@ -129,6 +130,10 @@ void hearth_session_end(void);
  */
 bool hearth_session_enter(void);
 void hearth_session_leave(void);
+/* Forgets the call that a request was in when it broke; its memory is left alone. */
+void hearth_session_calls_free(hearth_request_state *state);
+/* Whether the Fiber is in a call on the session of another request. It goes on in that request only. */
+bool hearth_session_keeps_fiber(const zend_fiber *fiber);
 /* Releases the sessions that the request has open at its very end: see session/locks.c. */
 void hearth_session_locks_end(const hearth_request_state *request);
 bool hearth_session_in_use(void);

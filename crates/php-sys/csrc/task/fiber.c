@@ -15,7 +15,7 @@
 #include "task/collector.h"
 #include "task/no_suspend.h"
 
-static zif_handler suspend;
+static zif_handler suspend, resume, throw;
 static zend_object *(*create_fiber)(zend_class_entry *);
 static void (*destroy_fiber)(zend_object *);
 static zend_object_handlers handlers;
@@ -98,13 +98,44 @@ static void on_suspend(INTERNAL_FUNCTION_PARAMETERS)
 	}
 }
 
-void hearth_no_suspend_in_fibers(void)
+/* Whether the Fiber must not go on in this request; if so, an exception is pending. */
+static bool is_refused(const zend_execute_data *call)
 {
-	zend_function *method = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, ZEND_STRL("suspend"));
+	if (EXPECTED(!hearth_session_keeps_fiber((const zend_fiber *) Z_OBJ(call->This)))) {
+		return false;
+	}
+	zend_throw_error(NULL, "Cannot resume a fiber that is opening or closing the session of another request");
+	return true;
+}
+
+static void on_resume(INTERNAL_FUNCTION_PARAMETERS)
+{
+	if (!is_refused(execute_data)) {
+		resume(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	}
+}
+
+static void on_throw(INTERNAL_FUNCTION_PARAMETERS)
+{
+	if (!is_refused(execute_data)) {
+		throw(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	}
+}
+
+static void replace_method(const char *name, zif_handler *original, zif_handler handler)
+{
+	zend_function *method = zend_hash_str_find_ptr(&zend_ce_fiber->function_table, name, strlen(name));
 
 	if (method) {
-		hearth_replace_handler(method, &suspend, on_suspend);
+		hearth_replace_handler(method, original, handler);
 	}
+}
+
+void hearth_no_suspend_in_fibers(void)
+{
+	replace_method("suspend", &suspend, on_suspend);
+	replace_method("resume", &resume, on_resume);
+	replace_method("throw", &throw, on_throw);
 	if (!create_fiber) {
 		create_fiber = zend_ce_fiber->create_object;
 		zend_ce_fiber->create_object = on_create;

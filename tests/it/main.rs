@@ -18,6 +18,7 @@ mod environment;
 mod error_handler;
 mod examples;
 mod faults;
+mod fibers;
 mod files_guide;
 mod frameworks;
 mod front;

@@ -1,4 +1,6 @@
 /*
+ * Fibers of PHP code beside what the engine keeps outside of them.
+ *
  * The end of a suspended Fiber in the middle of an exception: the engine runs the rest of the Fiber.
  *
  * The engine notes the opcode of a frame at which an exception is pending. A Fiber that is destroyed there, with the
@@ -15,11 +17,49 @@
 #include "task/collector.h"
 #include "task/no_suspend.h"
 
-static zif_handler suspend, resume, throw;
+#include <ext/standard/file.h>
+
+static zif_handler start, suspend, resume, throw;
 static zend_object *(*create_fiber)(zend_class_entry *);
 static void (*destroy_fiber)(zend_object *);
 static zend_object_handlers handlers;
 static HashTable *(*get_gc)(zend_object *, zval **, int *);
+
+/*
+ * What functions of the engine note while they call PHP code. The engine does not exchange it with Fibers: code that goes on
+ * while a Fiber is suspended in serialize() would be taken for a part of that call, and the Fiber, resumed by another task,
+ * for a part of that one's.
+ */
+typedef struct {
+	unsigned serialize_lock;
+	__typeof__(BG(serialize)) serialize;
+	__typeof__(BG(unserialize)) unserialize;
+	zend_fcall_info compare;
+	zend_fcall_info_cache compare_cache;
+	const char *opened_stream;
+	zend_error_handling_t error_handling;
+	zend_class_entry *exception_class;
+} calls_under_way;
+
+static calls_under_way save_calls(void)
+{
+	return (calls_under_way){
+		BG(serialize_lock), BG(serialize), BG(unserialize), BG(user_compare_fci), BG(user_compare_fci_cache),
+		FG(user_stream_current_filename), EG(error_handling), EG(exception_class),
+	};
+}
+
+static void load_calls(const calls_under_way *calls)
+{
+	BG(serialize_lock) = calls->serialize_lock;
+	BG(serialize) = calls->serialize;
+	BG(unserialize) = calls->unserialize;
+	BG(user_compare_fci) = calls->compare;
+	BG(user_compare_fci_cache) = calls->compare_cache;
+	FG(user_stream_current_filename) = calls->opened_stream;
+	EG(error_handling) = calls->error_handling;
+	EG(exception_class) = calls->exception_class;
+}
 
 bool hearth_fiber_is_suspended(const zend_fiber *fiber)
 {
@@ -28,10 +68,14 @@ bool hearth_fiber_is_suspended(const zend_fiber *fiber)
 
 static void on_destroy(zend_object *object)
 {
+	calls_under_way outer;
+
 	if (UNEXPECTED(HEARTH_IS_OUT_OF_MEMORY()) || !hearth_fiber_is_suspended((zend_fiber *) object)) {
 		return;
 	}
+	outer = save_calls();
 	hearth_exception_keep_place(destroy_fiber, object);
+	load_calls(&outer);
 }
 
 static HashTable *on_get_gc(zend_object *object, zval **parts, int *count)
@@ -88,11 +132,13 @@ static bool is_in_output_callback(void)
 static void on_suspend(INTERNAL_FUNCTION_PARAMETERS)
 {
 	bool blocks = is_in_output_callback();
+	calls_under_way own = save_calls();
 
 	if (UNEXPECTED(blocks)) {
 		zend_fiber_switch_block();
 	}
 	suspend(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	load_calls(&own);
 	if (UNEXPECTED(blocks)) {
 		zend_fiber_switch_unblock();
 	}
@@ -108,17 +154,35 @@ static bool is_refused(const zend_execute_data *call)
 	return true;
 }
 
+/* Calls a method that goes on with a Fiber, and then with what this code was in the middle of. */
+static void go_on(INTERNAL_FUNCTION_PARAMETERS, zif_handler original)
+{
+	calls_under_way outer = save_calls();
+
+	original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	load_calls(&outer);
+}
+
+static void on_start(INTERNAL_FUNCTION_PARAMETERS)
+{
+	calls_under_way outer = save_calls(), none = {.error_handling = EH_NORMAL};
+
+	load_calls(&none);
+	start(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	load_calls(&outer);
+}
+
 static void on_resume(INTERNAL_FUNCTION_PARAMETERS)
 {
 	if (!is_refused(execute_data)) {
-		resume(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		go_on(INTERNAL_FUNCTION_PARAM_PASSTHRU, resume);
 	}
 }
 
 static void on_throw(INTERNAL_FUNCTION_PARAMETERS)
 {
 	if (!is_refused(execute_data)) {
-		throw(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		go_on(INTERNAL_FUNCTION_PARAM_PASSTHRU, throw);
 	}
 }
 
@@ -133,6 +197,7 @@ static void replace_method(const char *name, zif_handler *original, zif_handler 
 
 void hearth_no_suspend_in_fibers(void)
 {
+	replace_method("start", &start, on_start);
 	replace_method("suspend", &suspend, on_suspend);
 	replace_method("resume", &resume, on_resume);
 	replace_method("throw", &throw, on_throw);

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use http1::{Endpoints, Incoming, Rejection, RequestHead, Response};
-use server::access::Spent;
+use server::access::RequestTimes;
 use server::{Handler, HttpServer, Request};
 
 use crate::hangup::Hangup;
@@ -53,7 +53,7 @@ impl Handler for Front {
         Rc::new(Hangup::new(self.http.leaves_with_client(head)))
     }
 
-    fn spent(hangup: &Rc<Hangup>) -> Spent {
+    fn spent(hangup: &Rc<Hangup>) -> RequestTimes {
         hangup.spent()
     }
 

@@ -9,7 +9,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use server::access::Spent;
+use server::access::RequestTimes;
 
 use crate::dispatch::Workers;
 use crate::pending::PendingRequest;
@@ -47,7 +47,7 @@ impl Hangup {
     }
 
     /// Returns where the time of the request went.
-    pub(crate) fn spent(&self) -> Spent {
+    pub(crate) fn spent(&self) -> RequestTimes {
         let pending = self.pending.borrow();
         let spent = pending.as_ref().map(|pending| pending.spent.get());
         spent.unwrap_or_default()

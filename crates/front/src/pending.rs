@@ -8,10 +8,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes};
-use http1::{Spool, turn_time};
+use http1::{Spool, cached_time};
 use relay::RequestKey;
 use relay::frame::{ResponseFrame, ResponsePayload};
-use server::access::Spent;
+use server::access::RequestTimes;
 
 use crate::dispatch::Workers;
 use crate::response_spool::{Broken, ResponseSpool};
@@ -29,7 +29,7 @@ pub(crate) struct PendingRequest {
     /// Whether the worker has ended the request.
     pub(crate) has_ended: Cell<bool>,
     /// Where the time of the request went, if the access log shows it.
-    pub(crate) spent: Cell<Spent>,
+    pub(crate) spent: Cell<RequestTimes>,
     state: RefCell<State>,
     spool: RefCell<Option<Rc<ResponseSpool>>>,
     waker: RefCell<Option<Waker>>,
@@ -59,7 +59,7 @@ impl PendingRequest {
         PendingRequest {
             key,
             files,
-            posted: turn_time(),
+            posted: cached_time(),
             waits: Cell::new(waits),
             claimed: Cell::new(false),
             has_ended: Cell::new(false),
@@ -131,9 +131,9 @@ impl PendingRequest {
 
     /// Notes that the request has spent all of its time in the queue: no worker gets it any more.
     pub(crate) fn has_only_waited(&self) {
-        self.spent.set(Spent {
+        self.spent.set(RequestTimes {
             queue: self.posted.elapsed(),
-            ..Spent::default()
+            ..RequestTimes::default()
         });
     }
 

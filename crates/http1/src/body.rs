@@ -19,7 +19,7 @@ pub trait Body {
 
     /// Returns whether other connections get a turn while much of the body is sent. Not for a body that is memory of PHP:
     /// the responses of the others would be added to it, and all of them share one `memory_limit`.
-    fn leaves_turns(&self) -> bool {
+    fn yields(&self) -> bool {
         true
     }
 

@@ -231,7 +231,7 @@ async fn answer<S: Stream, V: Service>(
 
 /// Bytes of a body after which the other connections get a turn: a connection whose client reads as fast as the server sends
 /// never waits by itself.
-const TURN: usize = 256 * 1024;
+const YIELD_AFTER: usize = 256 * 1024;
 
 /// The body of a response that is being sent.
 struct Sending<B> {
@@ -276,7 +276,7 @@ impl<B: Body> Sending<B> {
             if waits {
                 return Poll::Pending;
             }
-            if self.taken >= TURN {
+            if self.taken >= YIELD_AFTER {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -290,7 +290,7 @@ impl<B: Body> Sending<B> {
         {
             let piece = ready!(body.poll_piece(context)).transpose();
             if let Ok(Some(piece)) = &piece {
-                if body.leaves_turns() {
+                if body.yields() {
                     self.taken += piece.len();
                 }
                 io.sends(self.framing.room().min(piece.len() as u64));
@@ -343,6 +343,6 @@ async fn refuse<S: Stream>(io: &Rc<ConnectionIo<S>>, error: ParseError) {
 /// Reads until the client closes its side. If the socket were closed with unread bytes, the kernel would reset the
 /// connection, and the response might be lost on its way.
 async fn linger<S: Stream>(io: &Rc<ConnectionIo<S>>) {
-    io.state.enter(Phase::Leaving);
+    io.state.enter(Phase::Lingering);
     poll_fn(|context| io.poll_linger(context)).await;
 }

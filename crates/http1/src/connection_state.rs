@@ -59,11 +59,11 @@ pub enum Phase {
     /// The rest of the response is being sent.
     Sending,
     /// The last response is sent; the client has to receive it before the socket is closed.
-    Leaving,
+    Lingering,
 }
 
-/// Milliseconds that [`Phase::Leaving`] may take, as in nginx.
-pub(crate) const LEAVING: u64 = 5_000;
+/// Milliseconds that [`Phase::Lingering`] may take, as in nginx.
+pub(crate) const LINGER: u64 = 5_000;
 
 impl Default for ConnectionState {
     fn default() -> ConnectionState {
@@ -95,7 +95,7 @@ impl ConnectionState {
             Phase::Header => Close::GivenUp(
                 "the head of its request did not arrive in time (http.header_timeout)",
             ),
-            Phase::Leaving => Close::Now,
+            Phase::Lingering => Close::Now,
             Phase::New | Phase::Idle | Phase::Busy | Phase::Sending => Close::Gently,
         });
         self.wake();

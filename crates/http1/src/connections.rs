@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::admission::{Admission, NotAdmitted, OpenConnections};
-use crate::connection_state::{ConnectionState, LEAVING, Phase, now_ms};
+use crate::connection_state::{ConnectionState, LINGER, Phase, now_ms};
 use crate::pace::MinPace;
 use crate::settings::{Settings, or_longest};
 
@@ -71,8 +71,8 @@ impl Timeouts {
             (Phase::New | Phase::Idle, Some(leaving)) => Some(leaving),
             (Phase::New | Phase::Header, _) => Some(self.header),
             (Phase::Idle, None) => Some(self.idle),
-            (Phase::Leaving, None) => Some(LEAVING),
-            (Phase::Leaving, Some(_)) => Some(0),
+            (Phase::Lingering, None) => Some(LINGER),
+            (Phase::Lingering, Some(_)) => Some(0),
         }
     }
 }
@@ -255,7 +255,7 @@ mod tests {
             (Phase::Idle, Some(2), Some(7)),
             (Phase::Busy, None, None),
             (Phase::Sending, None, None),
-            (Phase::Leaving, Some(LEAVING), Some(0)),
+            (Phase::Lingering, Some(LINGER), Some(0)),
         ] {
             assert_eq!(timeouts(None).with(phase), limit, "{phase:?}");
             assert_eq!(timeouts(Some(7)).with(phase), when_leaving, "{phase:?}");

@@ -76,7 +76,7 @@ pub(crate) struct Encoded {
 
 /// What the response's own fields say about its length, its date and the connection.
 #[derive(Default)]
-struct Said {
+struct FramingFields {
     length: Option<u64>,
     close: bool,
     date: bool,
@@ -94,7 +94,7 @@ pub(crate) fn head(
     let status = if head.status < 200 { 500 } else { head.status };
     out.reserve(256);
     status_line(out, asked.version, status, &head.reason);
-    let mut said = Said::default();
+    let mut said = FramingFields::default();
     head.fields
         .write_some(out, |name, value| !said.is_ours(name, value));
     let length = if head.status < 200 { Some(0) } else { length };
@@ -151,7 +151,7 @@ fn status_line(out: &mut Vec<u8>, version: Version, status: u16, reason: &[u8]) 
     out.extend_from_slice(b"\r\n");
 }
 
-impl Said {
+impl FramingFields {
     /// Returns whether the connection itself writes this field; notes what the field says.
     fn is_ours(&mut self, name: &[u8], value: &[u8]) -> bool {
         match name.len() {

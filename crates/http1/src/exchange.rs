@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::turn::turn_time;
+use crate::cached_time::cached_time;
 
 /// A request and its response, once both are over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Exchange {
 impl Exchange {
     pub(crate) fn begin() -> Exchange {
         Exchange {
-            began: turn_time(),
+            began: cached_time(),
             status: None,
             received: 0,
             sent: 0,
@@ -33,7 +33,7 @@ impl Exchange {
     /// Returns how long the exchange took so far.
     #[must_use]
     pub fn time(&self) -> Duration {
-        turn_time().saturating_duration_since(self.began)
+        cached_time().saturating_duration_since(self.began)
     }
 
     /// Returns the status for a log: 499, as in nginx, if the client left before the response.

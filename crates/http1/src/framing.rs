@@ -24,7 +24,7 @@ pub(crate) enum Length {
     Chunked,
 }
 
-/// The fields that [`Said::take`] reads.
+/// The fields that [`FramingFields::take`] reads.
 const TELLING: NameSet = NameSet::of([
     "Expect",
     "Connection",
@@ -33,7 +33,7 @@ const TELLING: NameSet = NameSet::of([
 ]);
 
 #[derive(Default)]
-struct Said {
+struct FramingFields {
     length: Option<u64>,
     chunked: bool,
     close: bool,
@@ -43,7 +43,7 @@ struct Said {
 
 impl RequestFraming {
     pub(crate) fn of(head: &RequestHead) -> Result<RequestFraming, ParseError> {
-        let mut said = Said::default();
+        let mut said = FramingFields::default();
         if head.fields.may_have(TELLING) {
             for (name, value) in head.fields.iter() {
                 said.take(name, value)?;
@@ -81,7 +81,7 @@ impl RequestFraming {
     }
 }
 
-impl Said {
+impl FramingFields {
     fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
         // The length of the name excludes nearly all other fields.
         match name.len() {

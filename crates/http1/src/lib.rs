@@ -20,6 +20,8 @@ mod trusted_proxies;
 #[cfg(feature = "server")]
 mod admission;
 #[cfg(feature = "server")]
+mod cached_time;
+#[cfg(feature = "server")]
 mod chunked;
 #[cfg(feature = "server")]
 mod connection;
@@ -53,8 +55,6 @@ mod rejection;
 mod spool;
 #[cfg(feature = "server")]
 mod stream;
-#[cfg(feature = "server")]
-mod turn;
 
 pub use body::{Body, BodyError};
 pub use endpoints::Endpoints;
@@ -72,6 +72,7 @@ pub use {
         Admission, NotAdmitted, OpenConnections, RESERVED_DESCRIPTORS, is_out_of_descriptors,
         turn_away,
     },
+    cached_time::{cached_time, expire_cached_time},
     connection::{Options, Service, serve},
     connection_state::{ConnectionState, Phase, now_ms},
     connections::{Connections, Timeouts},
@@ -81,5 +82,4 @@ pub use {
     rejection::{LineLimit, Rejection, RejectionLog},
     spool::{Spool, set_spool_limit},
     stream::Stream,
-    turn::{end_turn, turn_time},
 };

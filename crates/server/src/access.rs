@@ -45,12 +45,12 @@ pub struct Served<'a> {
     /// The id of the request; 0 if it has none.
     pub id: u64,
     pub exchange: &'a Exchange,
-    pub spent: Spent,
+    pub spent: RequestTimes,
 }
 
 /// Where the time of a request went, as far as the request came.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct RequestTimes {
     /// Time of waiting for its turn.
     pub queue: Duration,
     /// Time from the start of its PHP code to the end of its response.

@@ -14,7 +14,7 @@ use shm::Counter;
 use tokio::task::spawn_local;
 
 use crate::HttpServer;
-use crate::access::{Entry, Served, Spent};
+use crate::access::{Entry, RequestTimes, Served};
 
 /// The process behind the connections: the front or a worker.
 pub trait Handler: Sized + 'static {
@@ -36,7 +36,7 @@ pub trait Handler: Sized + 'static {
     fn context(&self, head: &RequestHead) -> Self::Context;
 
     /// Returns where the time of a request went.
-    fn spent(context: &Self::Context) -> Spent;
+    fn spent(context: &Self::Context) -> RequestTimes;
 
     /// Takes a connection that was just accepted.
     fn accepted(self: &Rc<Self>, connection: OwnedFd);

@@ -59,23 +59,23 @@ impl QueueLimits {
 }
 
 /// A request that waits, and counts as waiting until this is dropped.
-pub struct Waits {
+pub struct QueuedGuard {
     board: Rc<Writer>,
     since: Instant,
 }
 
-impl Waits {
+impl QueuedGuard {
     #[must_use]
-    pub fn new(board: &Rc<Writer>) -> Waits {
+    pub fn new(board: &Rc<Writer>) -> QueuedGuard {
         board.count(Counter::Queued, 1);
-        Waits {
+        QueuedGuard {
             board: Rc::clone(board),
             since: Instant::now(),
         }
     }
 }
 
-impl Drop for Waits {
+impl Drop for QueuedGuard {
     fn drop(&mut self) {
         count_wait(&self.board, self.since.elapsed());
     }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use http1::{Endpoints, Incoming, RESERVED_DESCRIPTORS, RequestHead};
 use php::{BodySource, Client, Timings};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
-use server::access::Spent;
+use server::access::RequestTimes;
 use server::{Handler, HttpServer, Request};
 
 use crate::balance::{self, ConnectionGuard};
@@ -45,8 +45,8 @@ impl Handler for Worker {
         self.timings()
     }
 
-    fn spent(timings: &Option<Rc<Timings>>) -> Spent {
-        let spent = timings.as_ref().map(|timings| Spent {
+    fn spent(timings: &Option<Rc<Timings>>) -> RequestTimes {
+        let spent = timings.as_ref().map(|timings| RequestTimes {
             queue: timings.queue(),
             php: timings.php(),
             cpu: timings.cpu(),

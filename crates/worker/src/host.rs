@@ -112,7 +112,7 @@ impl ProcessHost {
     #[inline]
     pub(crate) fn rests(&self, request: Option<&Request>) {
         crate::watchdog::stopped();
-        http1::end_turn();
+        http1::expire_cached_time();
         if let Some(request) = request {
             request.pauses_computing(now_ms);
             if let Some(timings) = request.timings() {

@@ -289,7 +289,7 @@ pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
         .max_blocking_threads(LOOK_UPS)
         .on_thread_park(park)
         .on_thread_unpark(|| {
-            http1::end_turn();
+            http1::expire_cached_time();
             front_link::unpark();
         })
         .build_local(LocalOptions::default())

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use relay::{Completion, RequestKey};
-use server::access::Spent;
+use server::access::RequestTimes;
 
 use super::{Worker, Workers};
 use crate::buffers::Buffer;
@@ -63,7 +63,7 @@ impl Workers {
                 Duration::ZERO => pending.posted.elapsed().saturating_sub(since_claim),
                 known => known,
             };
-            pending.spent.set(Spent { queue, php, cpu });
+            pending.spent.set(RequestTimes { queue, php, cpu });
         }
     }
 

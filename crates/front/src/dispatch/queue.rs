@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use relay::Reserved;
-use server::queue::{QueueLimits, Refused, Waits};
+use server::queue::{QueueLimits, QueuedGuard, Refused};
 use shm::Counter;
 use tokio::sync::Notify;
 
@@ -85,7 +85,7 @@ impl Workers {
         if let Some(slot) = self.slot() {
             return Ok(slot);
         }
-        let _waits = Waits::new(&self.board);
+        let _waits = QueuedGuard::new(&self.board);
         let slot = tokio::time::timeout(self.queue.limit(), self.slots.acquire(again));
         self.publish_waiting();
         slot.await.map_err(|_| Refused::Expired)

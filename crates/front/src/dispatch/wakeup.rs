@@ -87,7 +87,7 @@ impl Workers {
     }
 
     pub(crate) fn unpark(&self) {
-        http1::end_turn();
+        http1::expire_cached_time();
         self.dispatcher.mark_awake();
         self.busy.set(None);
     }

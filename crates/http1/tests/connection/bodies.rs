@@ -81,7 +81,7 @@ fn a_body_that_is_not_read_is_read_over() {
         assert_eq!(answers(&all).len(), 1);
         // Bytes that arrive meanwhile do not harm the response.
         stream.write_all(b"more").await.expect("it listens");
-        assert_eq!(state.phase(), Phase::Leaving);
+        assert_eq!(state.phase(), Phase::Lingering);
     });
 }
 

@@ -152,7 +152,7 @@ fn the_last_answer_is_not_lost_when_more_has_come() {
                 assert!(matches!(sent, Some(Ok(4))));
                 (0..10).for_each(|_| go.notify_one());
             }
-            while !matches!(state.phase(), Phase::Leaving) && Rc::strong_count(&state) > 1 {
+            while !matches!(state.phase(), Phase::Lingering) && Rc::strong_count(&state) > 1 {
                 tokio::task::yield_now().await;
             }
             let mut stream = client.take().expect("it is there");
@@ -180,7 +180,7 @@ fn what_was_sent_of_a_body_that_broke_off_is_not_lost_when_more_has_come() {
         stream.writable().await.expect("it is open");
         stream.try_write(GET.as_bytes()).expect("sent");
         client.replace(Some(stream));
-        while !matches!(state.phase(), Phase::Leaving) && Rc::strong_count(&state) > 1 {
+        while !matches!(state.phase(), Phase::Lingering) && Rc::strong_count(&state) > 1 {
             tokio::task::yield_now().await;
         }
         let mut stream = client.take().expect("it is there");

@@ -1,6 +1,6 @@
 /* Values with objects, which PHP serializes: each reader gets objects of its own. */
 #include "cache/cache.h"
-#include "state/hidden.h"
+#include "state/local_symbols.h"
 
 #include <ext/standard/basic_functions.h>
 #include <ext/standard/php_incomplete_class.h>

@@ -36,7 +36,7 @@ struct hearth_intercept {
 	bool suspends_fiber;      /* the function is Fiber::suspend() */
 	bool no_suspend;          /* the task is not left in the function: see task/no_suspend_functions.c */
 	uint8_t keeps;            /* HEARTH_KEEPS_*: what a library behind the function changes: see engine/process_facts.c */
-	uint8_t begins;           /* HEARTH_ENDS_* where the function begins more of an end: see request/refuse_more.c */
+	uint8_t begins;           /* HEARTH_ENDS_* where the function begins more of an end: see request/end_limits.c */
 	bool bails_out, connects_soap; /* see engine/soap.c */
 	bool of_process;          /* the function changes state of the process: see engine/process_facts.c */
 	bool of_session;          /* the function opens or closes the session: see session/calls.c */

@@ -31,7 +31,7 @@ void hearth_run_shutdown_functions(void);
 void hearth_shutdown_functions_ready(void);
 /* Runs the functions that defer() was given. */
 void hearth_run_deferred(hearth_request_state *state);
-/* request/refuse_more.c: throws, and returns true, if the running task or its request was told that its time is over, and is at such an end. */
+/* request/end_limits.c: throws, and returns true, if the running task or its request was told that its time is over, and is at such an end. */
 bool hearth_refuse_more(uint8_t ends);
 /* request/response.c: responds for the way the handler ended. `value`: what it returned; null stands for what it echoed. */
 void hearth_respond_value(hearth_request_state *state, zval *value);

@@ -4,7 +4,7 @@
  */
 #include "engine/internal_call.h"
 #include "hearth.h"
-#include "state/hidden.h"
+#include "state/local_symbols.h"
 #include "state/ranges.h"
 #include "task/task.h"
 

@@ -1,7 +1,7 @@
 /* The ranges of the engine and of the extension "standard", and code that frees them: the rows of state/engine.toml. */
 #include "engine/internal_call.h"
 #include "hearth.h"
-#include "state/hidden.h"
+#include "state/local_symbols.h"
 #include "state/process_settings.h"
 #include "state/ranges.h"
 #include "state_table.h"

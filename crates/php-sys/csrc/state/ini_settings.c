@@ -1,5 +1,5 @@
 /* ini_set() of a request: its values are put back when the request is left, and set again when it goes on. */
-#include "state/hidden.h"
+#include "state/local_symbols.h"
 #include "state/ini_settings.h"
 #include "state/ranges.h"
 

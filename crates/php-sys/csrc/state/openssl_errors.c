@@ -4,7 +4,7 @@
  * What a call of one request leaves there, openssl_error_string() of another would tell, and a TLS connection of another would take for
  * its own failure. It lies in the library's memory, so it is read out when a task is left, and filled again when the task goes on.
  */
-#include "state/hidden.h"
+#include "state/local_symbols.h"
 
 #include <dlfcn.h>
 #include <openssl/err.h>

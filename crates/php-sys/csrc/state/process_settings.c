@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "engine/replace.h"
 #include "hearth.h"
-#include "state/hidden.h"
+#include "state/local_symbols.h"
 #include "state/process_settings.h"
 #include "state/ranges.h"
 

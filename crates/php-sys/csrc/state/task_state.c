@@ -1,6 +1,6 @@
 /* Saves, loads, makes and ends the state that is private to a task or a request. state/task_state.h has the list. */
 #include "engine/engine.h"
-#include "state/hidden.h"
+#include "state/local_symbols.h"
 #include "state/ini_settings.h"
 #include "task/lazy_objects.h"
 

@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct { zend_ini_entry *entry; zend_string *value; } hearth_ini_change;
 
-/* Where the end of a request or task is: what runs there must not begin more of it for ever, see request/refuse_more.c. */
+/* Where the end of a request or task is: what runs there must not begin more of it for ever, see request/end_limits.c. */
 enum {
 	HEARTH_ENDS_OUTPUT = 1,          /* its output buffers end */
 	HEARTH_ENDS_SHUTDOWN = 2,        /* its shutdown functions run */

@@ -36,7 +36,7 @@ bool hearth_executes_bound(zend_execute_data *call);
 bool hearth_binds(zend_object *statement, const void *stream);
 /* Returns an array with the bound streams as elements, which owns them; NULL if there are none. */
 zend_array *hearth_bound_hold(zend_object *statement);
-/* task/in_use_what.c: the object that the call is made on; NULL if there is none. */
+/* task/in_use_targets.c: the object that the call is made on; NULL if there is none. */
 zend_object *hearth_use_object(zend_execute_data *call);
 /* Collects the connections and streams that the call is made on; returns how many. */
 uint32_t hearth_use_collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED]);

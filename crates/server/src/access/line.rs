@@ -7,7 +7,7 @@ use config::AccessFormat;
 use http1::{Rejection, RequestParts};
 
 use super::time_text::TimeText;
-use super::{Served, Spent};
+use super::{RequestTimes, Served};
 
 /// The parts of a request's line that are known when the request begins, kept until it is over.
 pub struct Entry {
@@ -178,7 +178,7 @@ fn json_answer(
     (received, sent): (u64, u64),
     took: Duration,
     is_complete: bool,
-    spent: Option<&Spent>,
+    spent: Option<&RequestTimes>,
 ) {
     for (key, value) in [
         ("status", u64::from(status)),
@@ -288,7 +288,7 @@ mod tests {
             client: "192.0.2.1",
             id: 0x2a,
             exchange: &exchange(status),
-            spent: Spent::default(),
+            spent: RequestTimes::default(),
         };
         Entry::of(&head(request), format).write(&mut out, &mut TimeText::default(), &served);
         String::from_utf8(out).expect("text")

@@ -58,7 +58,7 @@ impl FrontLink {
         };
         let body: Option<Box<dyn BodySource>> = match asked.body {
             Payload::None => None,
-            Payload::Here(bytes) => Some(Box::new(Whole(Bytes::copy_from_slice(bytes)))),
+            Payload::Here(bytes) => Some(Box::new(MemoryBody(Bytes::copy_from_slice(bytes)))),
             Payload::File(_) => Some(Box::new(Upload::new(files.next()?))),
         };
         Some(Received {
@@ -93,9 +93,9 @@ impl FrontLink {
 }
 
 /// A body that came with the request.
-struct Whole(Bytes);
+struct MemoryBody(Bytes);
 
-impl BodySource for Whole {
+impl BodySource for MemoryBody {
     fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let bytes = std::mem::take(&mut self.0);
         Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use server::queue::{QueueLimits, Refused, Waits, unavailable};
+use server::queue::{QueueLimits, QueuedGuard, Refused, unavailable};
 use server::{Acquire, WaitQueue};
 use shm::Writer;
 use tokio::time::{Sleep, sleep};
@@ -24,7 +24,7 @@ pub(crate) struct Queue {
 pub(crate) struct Queued {
     turn: Acquire<()>,
     expires: Option<Pin<Box<Sleep>>>,
-    _counted: Option<Waits>,
+    _counted: Option<QueuedGuard>,
 }
 
 impl Queue {
@@ -53,7 +53,7 @@ impl Queue {
         Ok(Queued {
             turn: permits.acquire(false),
             expires: limit.map(|limit| Box::pin(sleep(limit))),
-            _counted: Some(Waits::new(board)),
+            _counted: Some(QueuedGuard::new(board)),
         })
     }
 }

@@ -15,31 +15,31 @@ const PIECE: usize = 64 << 10;
 
 /// The file, and the offset up to which it was read. The file's own offset is shared with the front.
 pub(crate) struct Upload {
-    file: Kept,
+    file: Storage,
     at: u64,
 }
 
-enum Kept {
+enum Storage {
     ByFront(File),
     Here(Spool),
 }
 
 impl Upload {
     pub(crate) fn new(file: OwnedFd) -> Upload {
-        let file = Kept::ByFront(file.into());
+        let file = Storage::ByFront(file.into());
         Upload { file, at: 0 }
     }
 
     pub(crate) fn spooled(spool: Spool) -> Upload {
-        let file = Kept::Here(spool);
+        let file = Storage::Here(spool);
         Upload { file, at: 0 }
     }
 
     fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut piece = vec![0; PIECE];
         let file = match &self.file {
-            Kept::ByFront(file) => file,
-            Kept::Here(spool) => spool.file(),
+            Storage::ByFront(file) => file,
+            Storage::Here(spool) => spool.file(),
         };
         let length = file.read_at(&mut piece, self.at)?;
         piece.truncate(length);

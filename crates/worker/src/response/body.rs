@@ -109,7 +109,7 @@ impl Body for ResponseBody {
         }
     }
 
-    fn leaves_turns(&self) -> bool {
+    fn yields(&self) -> bool {
         !matches!(self, ResponseBody::Large(_))
     }
 

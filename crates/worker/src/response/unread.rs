@@ -24,11 +24,11 @@ thread_local! {
 
 /// The rest of a response.
 pub(crate) struct Unread {
-    kept: Kept,
+    kept: Storage,
     permits: Rc<WaitQueue<()>>,
 }
 
-enum Kept {
+enum Storage {
     Memory {
         rest: Bytes,
         counted: u64,
@@ -46,7 +46,7 @@ impl Unread {
         let counted = answer.len() as u64;
         KEPT.set(KEPT.get() + counted);
         Unread {
-            kept: Kept::Memory {
+            kept: Storage::Memory {
                 rest: answer,
                 counted,
                 held: None,
@@ -57,8 +57,8 @@ impl Unread {
 
     pub(crate) fn length(&self) -> u64 {
         match &self.kept {
-            Kept::Memory { rest, .. } => rest.len() as u64,
-            Kept::File { spool, at } => spool.len() - at,
+            Storage::Memory { rest, .. } => rest.len() as u64,
+            Storage::File { spool, at } => spool.len() - at,
         }
     }
 
@@ -68,8 +68,8 @@ impl Unread {
             return None;
         }
         Some(match &mut self.kept {
-            Kept::Memory { rest, .. } => Ok(rest.split_to(length)),
-            Kept::File { spool, at } => {
+            Storage::Memory { rest, .. } => Ok(rest.split_to(length)),
+            Storage::File { spool, at } => {
                 let mut piece = vec![0; length];
                 let read = spool.file().read_exact_at(&mut piece, *at);
                 *at += length as u64;
@@ -80,7 +80,7 @@ impl Unread {
 
     /// Moves the rest out of PHP's memory if necessary, because the client reads no more for now.
     pub(crate) fn stalled(&mut self) {
-        let Kept::Memory { rest, held, .. } = &mut self.kept else {
+        let Storage::Memory { rest, held, .. } = &mut self.kept else {
             return;
         };
         if KEPT.get() <= IN_MEMORY || rest.is_empty() {
@@ -88,15 +88,15 @@ impl Unread {
         }
         let moved = Spool::create().and_then(|mut spool| spool.append(rest).map(|()| spool));
         match moved {
-            Ok(spool) => self.keep(Kept::File { spool, at: 0 }),
+            Ok(spool) => self.keep(Storage::File { spool, at: 0 }),
             Err(_) => {
                 held.get_or_insert_with(|| self.permits.hold());
             }
         }
     }
 
-    fn keep(&mut self, kept: Kept) {
-        if let Kept::Memory { counted, .. } = std::mem::replace(&mut self.kept, kept) {
+    fn keep(&mut self, kept: Storage) {
+        if let Storage::Memory { counted, .. } = std::mem::replace(&mut self.kept, kept) {
             KEPT.set(KEPT.get() - counted);
         }
     }
@@ -104,7 +104,7 @@ impl Unread {
 
 impl Drop for Unread {
     fn drop(&mut self) {
-        self.keep(Kept::Memory {
+        self.keep(Storage::Memory {
             rest: Bytes::new(),
             counted: 0,
             held: None,
@@ -136,7 +136,7 @@ mod tests {
         }
         let in_files = unread
             .iter()
-            .filter(|one| matches!(one.kept, Kept::File { .. }));
+            .filter(|one| matches!(one.kept, Storage::File { .. }));
         assert_eq!(in_files.count(), 2, "until the others fit");
         assert_eq!(KEPT.get(), 6 << 20);
         assert_eq!(all(&mut unread[0]).len(), (3 << 20) - PIECE);

@@ -1,6 +1,6 @@
 /* What a call is made on: see task/in_use.c. */
 #include "engine/intercept.h"
-#include "state/hidden.h"
+#include "state/local_symbols.h"
 #include "task/connection_child.h"
 #include "task/task.h"
 

@@ -2,7 +2,7 @@
 #include "engine/internal_call.h"
 #include "engine/replace.h"
 #include "hearth.h"
-#include "state/hidden.h"
+#include "state/local_symbols.h"
 #include "state/ranges.h"
 #include "state_table.h"
 #include "task/task.h"

@@ -1,4 +1,4 @@
-/* State that no header of the engine declares: that of libphp and the C library (state/hidden.c), and our own. */
+/* State that no header of the engine declares: that of libphp and the C library (state/local_symbols.c), and our own. */
 #ifndef HEARTH_STATE_HIDDEN_H
 #define HEARTH_STATE_HIDDEN_H
 

@@ -1,6 +1,7 @@
 /*
  * What an extension has made of a connection and asks it for, without being the connection: cursors, channels, large objects. The
- * connection stands in the extension's own structure, which has no header, at the same place in all versions of Debian's packages.
+ * connection stands in the extension's own structure, which has no header. The places are those of PHP 8.1 to 8.4, and of the
+ * versions 1.x of ssh2 and mongodb, checked in 1.3 and 1.4, and in 1.15 and 1.20; of another version nothing is read.
  */
 #include "engine/intercept.h"
 #include "task/connection_child.h"
@@ -46,6 +47,23 @@ static const zend_class_entry *pgsql_result, *curl_multi;
 #define COUNT(list) (sizeof (list) / sizeof *(list))
 
 static bool has_resources;
+
+/* Whether the extension that has this name in front of its own names is of a version whose structures are known. */
+static bool is_known(const char *name)
+{
+	static const char *const extensions[] = {"ssh2", "mongodb"};
+
+	for (size_t i = 0; i < COUNT(extensions); i++) {
+		size_t length = strlen(extensions[i]);
+
+		if (strncasecmp(name, extensions[i], length) == 0) {
+			const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, extensions[i], length);
+
+			return module && module->version && strncmp(module->version, "1.", 2) == 0;
+		}
+	}
+	return true;
+}
 
 static const void *of_value(const zval *value)
 {
@@ -97,7 +115,7 @@ const void *hearth_connection_of_child_stream(const php_stream *stream)
 	}
 	for (size_t i = 0; i < COUNT(streams); i++) {
 		if (strcmp(label, streams[i].name) == 0) {
-			return stream->abstract ? in(stream->abstract, &streams[i]) : NULL;
+			return stream->abstract && is_known(label) ? in(stream->abstract, &streams[i]) : NULL;
 		}
 	}
 	return NULL;
@@ -123,12 +141,12 @@ void hearth_children_find(void)
 	pgsql_result = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pgsql\\result"));
 	curl_multi = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("curlmultihandle"));
 	for (size_t i = 0; i < COUNT(objects); i++) {
-		objects[i].kind = zend_hash_str_find_ptr(CG(class_table), objects[i].name, strlen(objects[i].name));
+		objects[i].kind = is_known(objects[i].name) ? zend_hash_str_find_ptr(CG(class_table), objects[i].name, strlen(objects[i].name)) : NULL;
 	}
 	for (size_t i = 0; i < COUNT(resources); i++) {
 		int type = zend_fetch_list_dtor_id(resources[i].name);
 
-		if (type > 0) {
+		if (type > 0 && is_known(resources[i].name)) {
 			resources[i].kind = (const void *) (intptr_t) (type + 1);
 			has_resources = true;
 		}

@@ -227,6 +227,7 @@ impl Fields {
         }
     }
 
+    #[inline]
     pub(crate) fn add_span(&mut self, name: Span, value: Span) {
         self.names = self.names.with(name.of(&self.bytes));
         self.index.push(Entry { name, value });

@@ -1,7 +1,8 @@
 /*
  * What an extension has made of a connection and asks it for, without being the connection: cursors, channels, large objects. The
  * connection stands in the extension's own structure, which has no header. The places are those of PHP 8.1 to 8.4, and of the
- * versions 1.x of ssh2 and mongodb, checked in 1.3 and 1.4, and in 1.15 and 1.20; of another version nothing is read.
+ * versions of ssh2 and mongodb that is_known() lists: 1.3, 1.4, 1.15 and 1.20 by their sources, 2.0 by the test. Of another
+ * version nothing is read.
  */
 #include "engine/intercept.h"
 #include "task/connection_child.h"
@@ -51,18 +52,22 @@ static bool has_resources;
 /* Whether the extension that has this name in front of its own names is of a version whose structures are known. */
 static bool is_known(const char *name)
 {
-	static const char *const extensions[] = {"ssh2", "mongodb"};
+	static const struct { const char *extension, *version; } known[] = {{"ssh2", "1."}, {"mongodb", "1."}, {"mongodb", "2.0."}};
+	bool is_php = true;
 
-	for (size_t i = 0; i < COUNT(extensions); i++) {
-		size_t length = strlen(extensions[i]);
+	for (size_t i = 0; i < COUNT(known); i++) {
+		size_t length = strlen(known[i].extension);
 
-		if (strncasecmp(name, extensions[i], length) == 0) {
-			const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, extensions[i], length);
+		if (strncasecmp(name, known[i].extension, length) == 0) {
+			const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, known[i].extension, length);
 
-			return module && module->version && strncmp(module->version, "1.", 2) == 0;
+			if (module && module->version && strncmp(module->version, known[i].version, strlen(known[i].version)) == 0) {
+				return true;
+			}
+			is_php = false;
 		}
 	}
-	return true;
+	return is_php;
 }
 
 static const void *of_value(const zval *value)

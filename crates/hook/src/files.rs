@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use libc::{FILE, c_char, c_int, c_void};
 
-use crate::lock::{Lock, changed, until_free};
+use crate::lock_wait::{Lock, changed, until_free};
 use crate::{inherit, installed, owners, severed, syscall, waiter};
 
 fn real_flock(fd: c_int, operation: c_int) -> c_int {
@@ -29,13 +29,11 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
         unlocked_file(fd);
         return result;
     }
-    let waits = operation & libc::LOCK_NB == 0;
-    let Some((waiter, lock)) = waiter().filter(|_| waits).zip(lock_of(fd)) else {
+    let Some(waiter) = waiter().filter(|_| operation & libc::LOCK_NB == 0) else {
         return real_flock(fd, operation);
     };
-    until_free(waiter, lock, libc::EWOULDBLOCK, || {
-        real_flock(fd, operation | libc::LOCK_NB) as isize
-    }) as c_int
+    let attempt = || real_flock(fd, operation | libc::LOCK_NB) as isize;
+    until_free(waiter, || lock_of(fd), libc::EWOULDBLOCK, attempt) as c_int
 }
 
 fn closing(fd: c_int) {
@@ -138,7 +136,7 @@ unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
     // SAFETY: the type of dlopen(3).
     let real: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void =
         unsafe { syscall::next(c"dlopen") };
-    crate::locks::holding((&raw const LOADER).cast(), || {
+    crate::pthread_locks::holding((&raw const LOADER).cast(), || {
         // SAFETY: the name is the caller's promise.
         unsafe { real(name, flags & !libc::RTLD_DEEPBIND) }
     })

@@ -13,12 +13,12 @@ mod blocking_waiter;
 mod files;
 mod getaddrinfo;
 mod inherit;
-mod lock;
-mod locks;
+mod lock_wait;
 mod opcache;
 mod owners;
 mod poll;
 mod process;
+mod pthread_locks;
 mod resolver;
 mod sched;
 mod severed;
@@ -35,10 +35,10 @@ use std::time::Duration;
 
 pub use files::unlocked_file;
 pub use inherit::{Forking, keep_inherited, when_forked};
-pub use lock::Lock;
-pub use locks::{forget_locks, locks_held};
+pub use lock_wait::Lock;
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
 pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};
+pub use pthread_locks::{forget_locks, locks_held};
 pub use sched::set_long_slice;
 pub use syscall::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 

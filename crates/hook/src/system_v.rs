@@ -3,7 +3,7 @@
 
 use libc::{c_int, c_long, c_short, c_void, sembuf};
 
-use crate::lock::{Lock, changed, until_free};
+use crate::lock_wait::{Lock, changed, until_free};
 use crate::waiter;
 
 /// The result of a call that may have changed `what`, after which the tasks that wait for it try again.
@@ -37,7 +37,8 @@ unsafe extern "C" fn semop(semaphores: c_int, operations: *mut sembuf, count: us
     }
     let mut tried = wanted.to_vec();
     tried.iter_mut().for_each(|one| one.sem_flg |= no_wait);
-    until_free(waiter, Lock::Semaphores(semaphores), libc::EAGAIN, || {
+    let semaphores_of_call = || Some(Lock::Semaphores(semaphores));
+    until_free(waiter, semaphores_of_call, libc::EAGAIN, || {
         // SAFETY: the vector lives during the call.
         unsafe { real_semop(semaphores, tried.as_ptr(), count) }
     }) as c_int
@@ -63,10 +64,15 @@ unsafe extern "C" fn msgsnd(
         // SAFETY: the caller's own promise.
         return unsafe { real_msgsnd(queue, message, size, flags) as c_int };
     };
-    until_free(waiter, Lock::Queue(queue), libc::EAGAIN, || {
-        // SAFETY: the caller's own promise.
-        unsafe { real_msgsnd(queue, message, size, flags | libc::IPC_NOWAIT) }
-    }) as c_int
+    until_free(
+        waiter,
+        || Some(Lock::Queue(queue)),
+        libc::EAGAIN,
+        || {
+            // SAFETY: the caller's own promise.
+            unsafe { real_msgsnd(queue, message, size, flags | libc::IPC_NOWAIT) }
+        },
+    ) as c_int
 }
 
 /// # Safety
@@ -104,8 +110,13 @@ unsafe extern "C" fn msgrcv(
         // SAFETY: the caller's own promise.
         return unsafe { real_msgrcv(queue, message, size, kind, flags) };
     };
-    until_free(waiter, Lock::Queue(queue), libc::ENOMSG, || {
-        // SAFETY: the caller's own promise.
-        unsafe { real_msgrcv(queue, message, size, kind, flags | libc::IPC_NOWAIT) }
-    })
+    until_free(
+        waiter,
+        || Some(Lock::Queue(queue)),
+        libc::ENOMSG,
+        || {
+            // SAFETY: the caller's own promise.
+            unsafe { real_msgrcv(queue, message, size, kind, flags | libc::IPC_NOWAIT) }
+        },
+    )
 }

@@ -22,10 +22,10 @@ pub enum Lock {
 }
 
 /// Makes a call that does not block until its `errno` is no longer `busy`; returns what it returns, and -1 with ECANCELED if
-/// the wait was ended early. Not EINTR: PHP would try again.
+/// the wait was ended early. Not EINTR: PHP would try again. `what` is asked only if the call has to wait.
 pub(crate) fn until_free(
     waiter: &dyn Waiter,
-    what: Lock,
+    what: impl Fn() -> Option<Lock>,
     busy: c_int,
     mut attempt: impl FnMut() -> isize,
 ) -> isize {
@@ -35,7 +35,7 @@ pub(crate) fn until_free(
         if result != -1 || syscall::errno() != busy {
             return result;
         }
-        if !waiter.wait_for_lock(what, pause) {
+        if !what().is_some_and(|what| waiter.wait_for_lock(what, pause)) {
             syscall::set_errno(libc::ECANCELED);
             return -1;
         }

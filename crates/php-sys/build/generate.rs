@@ -83,6 +83,20 @@ fn ranges(table: &Table) -> String {
     out + "\n"
 }
 
+/// What a Fiber takes along, with a name for each.
+fn fiber_fields(table: &Table) -> String {
+    let mut out = String::from("#define HEARTH_FIBER_FIELDS(X)");
+    for (row, state) in table.states.iter().enumerate() {
+        let fields = state.fields.iter().map(|(live, ..)| live);
+        let lives = fields.chain(state.ranges.iter().map(|(live, _)| live));
+        for (index, live) in lives.enumerate().filter(|_| state.with_fiber) {
+            let one = format!("X({live}, row_{row}_{index})");
+            let _ = write!(out, " \\\n\t{}", versioned(state, &one));
+        }
+    }
+    out + "\n"
+}
+
 fn states(table: &Table) -> String {
     let mut out = String::from("#define HEARTH_STATE_ROWS \\\n");
     for state in &table.states {
@@ -156,6 +170,7 @@ pub(crate) fn header(table: &Table) -> String {
         String::from("/* Made by build.rs from state/engine.toml and state/modules.toml. */\n");
     out += &fields(table, Scope::Task, "HEARTH_TASK_FIELDS");
     out += &fields(table, Scope::Request, "HEARTH_REQUEST_FIELDS");
+    out += &fiber_fields(table);
     out += &ranges(table);
     out += &states(table);
     out += "#define HEARTH_MODULE_ROWS \\\n";

@@ -48,6 +48,9 @@ pub(crate) struct State {
     pub(crate) apply: Option<String>,
     #[serde(default)]
     pub(crate) dropped: bool,
+    /// A Fiber takes it along: it belongs to a call on the Fiber's stack.
+    #[serde(default)]
+    pub(crate) with_fiber: bool,
     pub(crate) since: Option<String>,
 }
 

@@ -13,6 +13,7 @@
  */
 #include "engine/engine.h"
 #include "engine/replace.h"
+#include "state_table.h"
 #include "task/task.h"
 #include "task/collector.h"
 #include "task/no_suspend.h"
@@ -26,39 +27,27 @@ static zend_object_handlers handlers;
 static HashTable *(*get_gc)(zend_object *, zval **, int *);
 
 /*
- * What functions of the engine note while they call PHP code. The engine does not exchange it with Fibers: code that goes on
- * while a Fiber is suspended in serialize() would be taken for a part of that call, and the Fiber, resumed by another task,
- * for a part of that one's.
+ * What functions of the engine note while they call PHP code: the rows of state/engine.toml that go with a Fiber. The engine does not
+ * exchange it with Fibers: code that goes on while a Fiber is suspended in serialize() would be taken for a part of that call, and
+ * the Fiber, resumed by another task, for a part of that one's.
  */
-typedef struct {
-	unsigned serialize_lock;
-	__typeof__(BG(serialize)) serialize;
-	__typeof__(BG(unserialize)) unserialize;
-	zend_fcall_info compare;
-	zend_fcall_info_cache compare_cache;
-	const char *opened_stream;
-	zend_error_handling_t error_handling;
-	zend_class_entry *exception_class;
-} calls_under_way;
+#define DECLARE(live, name) __typeof__(live) name;
+#define SAVE(live, name) calls.name = live;
+#define LOAD(live, name) live = calls->name;
+
+typedef struct { HEARTH_FIBER_FIELDS(DECLARE) } calls_under_way;
 
 static calls_under_way save_calls(void)
 {
-	return (calls_under_way){
-		BG(serialize_lock), BG(serialize), BG(unserialize), BG(user_compare_fci), BG(user_compare_fci_cache),
-		FG(user_stream_current_filename), EG(error_handling), EG(exception_class),
-	};
+	calls_under_way calls;
+
+	HEARTH_FIBER_FIELDS(SAVE)
+	return calls;
 }
 
 static void load_calls(const calls_under_way *calls)
 {
-	BG(serialize_lock) = calls->serialize_lock;
-	BG(serialize) = calls->serialize;
-	BG(unserialize) = calls->unserialize;
-	BG(user_compare_fci) = calls->compare;
-	BG(user_compare_fci_cache) = calls->compare_cache;
-	FG(user_stream_current_filename) = calls->opened_stream;
-	EG(error_handling) = calls->error_handling;
-	EG(exception_class) = calls->exception_class;
+	HEARTH_FIBER_FIELDS(LOAD)
 }
 
 bool hearth_fiber_is_suspended(const zend_fiber *fiber)
@@ -165,7 +154,7 @@ static void go_on(INTERNAL_FUNCTION_PARAMETERS, zif_handler original)
 
 static void on_start(INTERNAL_FUNCTION_PARAMETERS)
 {
-	calls_under_way outer = save_calls(), none = {.error_handling = EH_NORMAL};
+	calls_under_way outer = save_calls(), none = {0};
 
 	load_calls(&none);
 	start(INTERNAL_FUNCTION_PARAM_PASSTHRU);

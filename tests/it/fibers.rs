@@ -48,3 +48,42 @@ fn a_fiber_takes_along_the_call_that_it_is_in_the_middle_of() {
     }
     server.stop();
 }
+
+/// Code that is suspended belongs to the request that runs it, as a closure does: a Fiber, and likewise a generator, finds the
+/// superglobals, the locals and the output of the request that resumes it, while the request that began it still runs.
+#[test]
+fn a_fiber_runs_as_the_request_that_resumes_it() {
+    let code = r#"
+        $local = new Hearth\Local;
+        $see = function () use ($local) {
+            header('X-Ran-For: ' . $_GET['name']);
+            echo $_GET['name'], ' ', $_SERVER['QUERY_STRING'], ' ', $local->get(), ';';
+        };
+        $fiber = $generator = null;
+        return function ($request) use (&$fiber, &$generator, $local, $see) {
+            $local->set('local of ' . $_GET['name']);
+            if ($request->path === '/begin') {
+                $fiber = new Fiber(function () use ($see) { Fiber::suspend(); $see(); });
+                $fiber->start();
+                $generator = (function () use ($see) { yield; yield $see(); })();
+                $generator->current();
+                UNTIL_GO
+                return $see();
+            }
+            $fiber->resume();
+            $generator->next();
+        };"#;
+    let server = one_worker(&code.replace("UNTIL_GO", UNTIL_GO)).start();
+    let mut begins = server.connect();
+    begins.send("GET /begin?name=first HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    let response = server.get("/goes-on?name=second");
+    assert_eq!(response.header("x-ran-for"), Some("second"));
+    assert_eq!(
+        ok(&response),
+        "second name=second local of second;".repeat(2)
+    );
+    let_go(&server);
+    assert_eq!(ok(&begins.response()), "first name=first local of first;");
+    server.stop();
+}

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use cache::{Cache, Form, Write, describe};
+use cache::{Cache, Encoding, Write, describe};
 
 /// Overwrites words of a small cache and writes values of any bytes: whatever the memory contains, every operation ends,
 /// and a value that is written afterwards and not refused can be read.
@@ -10,7 +10,7 @@ use cache::{Cache, Form, Write, describe};
 /// # Panics
 /// If that does not hold.
 pub fn cached(bytes: &[u8]) {
-    let _ = describe(Form::Plain, 0, bytes);
+    let _ = describe(Encoding::Plain, 0, bytes);
     let Ok(fd) = Cache::create(256 * 1024) else {
         return;
     };

@@ -6,7 +6,7 @@ use cache::{Found, Known, Placed, Refused, Stored, Write};
 use serde_bytes::Bytes;
 
 use crate::client::Client;
-use crate::messages::{Answer, Question, WriteMessage, form};
+use crate::messages::{Answer, Question, WriteMessage, encoding};
 use crate::tiered::{Tiered, said};
 
 /// The most keys of one question, because Redis does nothing else while it answers.
@@ -151,7 +151,7 @@ fn append(bytes: &[u8], into: &mut Vec<u8>) -> Range<usize> {
 /// Returns the value of an answer, and appends its bytes; `None` for other answers.
 fn place(answer: &Answer<'_>, into: &mut Vec<u8>) -> Option<Placed> {
     let &Answer::Value {
-        form: number,
+        encoding: number,
         int,
         bytes,
         expires,
@@ -161,8 +161,8 @@ fn place(answer: &Answer<'_>, into: &mut Vec<u8>) -> Option<Placed> {
         return None;
     };
     let found = Found {
-        marks: Vec::new(),
-        form: form(number),
+        validators: Vec::new(),
+        encoding: encoding(number),
         int,
         expires,
         stale,

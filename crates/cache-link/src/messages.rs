@@ -1,6 +1,6 @@
 //! The questions of a process to the supervisor, and the answers. Both programs are built from the same sources.
 
-use cache::{Condition, Form, Mark, Owner, Refused, Write};
+use cache::{Condition, Encoding, Owner, Refused, Validator, Write};
 use serde::{Deserialize, Serialize};
 
 /// A question to the second tier.
@@ -72,7 +72,7 @@ pub enum Answer<'a> {
     /// The value is in the memory.
     Here,
     Value {
-        form: u8,
+        encoding: u8,
         int: i64,
         #[serde(borrow, with = "serde_bytes")]
         bytes: &'a [u8],
@@ -80,7 +80,7 @@ pub enum Answer<'a> {
         stale: u64,
     },
     Sum(i64),
-    Marks(Vec<(u64, u64)>),
+    Validators(Vec<(u64, u64)>),
     Number(u64),
     Held((u32, u32, u64)),
     Refused(u8),
@@ -93,7 +93,7 @@ pub enum Answer<'a> {
 pub struct WriteMessage<'a> {
     #[serde(borrow, with = "serde_bytes")]
     pub key: &'a [u8],
-    pub form: u8,
+    pub encoding: u8,
     pub int: i64,
     #[serde(borrow, with = "serde_bytes")]
     pub bytes: &'a [u8],
@@ -101,7 +101,7 @@ pub struct WriteMessage<'a> {
     pub fresh: u64,
     #[serde(borrow)]
     pub tags: Vec<&'a serde_bytes::Bytes>,
-    pub marks: Vec<(u64, u64)>,
+    pub validators: Vec<(u64, u64)>,
     #[serde(borrow)]
     condition: ConditionMessage<'a>,
 }
@@ -138,16 +138,16 @@ impl Answer<'_> {
     }
 }
 
-pub(crate) fn form(number: u8) -> Form {
+pub(crate) fn encoding(number: u8) -> Encoding {
     match number {
-        0 => Form::Int,
-        1 => Form::Plain,
-        _ => Form::Serialized,
+        0 => Encoding::Int,
+        1 => Encoding::Plain,
+        _ => Encoding::Serialized,
     }
 }
 
-pub(crate) fn mark(&(stamp, cell): &(u64, u64)) -> Mark {
-    Mark { stamp, cell }
+pub(crate) fn validator(&(sequence, cell): &(u64, u64)) -> Validator {
+    Validator { sequence, cell }
 }
 
 pub(crate) fn owner((process, task, started): (u32, u32, u64)) -> Owner {
@@ -166,7 +166,7 @@ impl<'a> WriteMessage<'a> {
     pub fn of(write: &Write<'a>) -> WriteMessage<'a> {
         WriteMessage {
             key: write.key,
-            form: write.form as u8,
+            encoding: write.encoding as u8,
             int: write.int,
             bytes: write.bytes,
             ttl: write.ttl,
@@ -177,16 +177,16 @@ impl<'a> WriteMessage<'a> {
                 .copied()
                 .map(serde_bytes::Bytes::new)
                 .collect(),
-            marks: write
-                .marks
+            validators: write
+                .validators
                 .iter()
-                .map(|mark| (mark.stamp, mark.cell))
+                .map(|validator| (validator.sequence, validator.cell))
                 .collect(),
             condition: match write.condition {
                 Condition::Always => ConditionMessage::Always,
                 Condition::Absent => ConditionMessage::Absent,
-                Condition::Equals(form, int, bytes) => {
-                    ConditionMessage::Equals(form as u8, int, bytes)
+                Condition::Equals(encoding, int, bytes) => {
+                    ConditionMessage::Equals(encoding as u8, int, bytes)
                 }
                 Condition::Claimed(token) => ConditionMessage::Claimed(token),
             },
@@ -203,27 +203,27 @@ impl<'a> WriteMessage<'a> {
 
     /// Returns whether the write has the tags of a computation, or ends one.
     pub fn is_computed(&self) -> bool {
-        !self.marks.is_empty() || self.claim().is_some()
+        !self.validators.is_empty() || self.claim().is_some()
     }
 
     /// Calls `f` with the write that this was made of.
     pub fn with<T>(&self, f: impl FnOnce(&Write<'_>) -> T) -> T {
         let tags: Vec<&[u8]> = self.tags.iter().map(|tag| &***tag).collect();
-        let marks: Vec<Mark> = self.marks.iter().map(mark).collect();
+        let validators: Vec<Validator> = self.validators.iter().map(validator).collect();
         f(&Write {
             key: self.key,
-            form: form(self.form),
+            encoding: encoding(self.encoding),
             int: self.int,
             bytes: self.bytes,
             ttl: self.ttl,
             fresh: self.fresh,
             tags: &tags,
-            marks: &marks,
+            validators: &validators,
             condition: match self.condition {
                 ConditionMessage::Always => Condition::Always,
                 ConditionMessage::Absent => Condition::Absent,
                 ConditionMessage::Equals(number, int, bytes) => {
-                    Condition::Equals(form(number), int, bytes)
+                    Condition::Equals(encoding(number), int, bytes)
                 }
                 ConditionMessage::Claimed(token) => Condition::Claimed(token),
             },

@@ -1,9 +1,9 @@
 //! The operations of the cache, each done in the memory or, with a second tier, by way of that.
 
-use cache::{Cache, Claim, Found, Known, Mark, Owner, Refused, Space, Stored, Tier, Write};
+use cache::{Cache, Claim, Found, Known, Owner, Refused, Space, Stored, Tier, Validator, Write};
 
 use crate::client::Client;
-use crate::messages::{Answer, Question, WriteMessage, form, mark, of_owner, owner};
+use crate::messages::{Answer, Question, WriteMessage, encoding, of_owner, owner, validator};
 
 /// The longest wait for a change, in microseconds.
 const AWAITED: u64 = 100_000;
@@ -67,7 +67,7 @@ impl<'c> Tiered<'c> {
                     }
                 }
                 Answer::Value {
-                    form: number,
+                    encoding: number,
                     int,
                     bytes,
                     expires,
@@ -76,8 +76,8 @@ impl<'c> Tiered<'c> {
                     into.clear();
                     into.extend_from_slice(bytes);
                     return Ok(Some(Found {
-                        marks: Vec::new(),
-                        form: form(number),
+                        validators: Vec::new(),
+                        encoding: encoding(number),
                         int,
                         expires,
                         stale,
@@ -135,13 +135,13 @@ impl<'c> Tiered<'c> {
     }
 
     /// Returns the tags as they are now, for a value that is computed from now on.
-    pub fn tags(self, names: &[&[u8]]) -> Result<Vec<Mark>, Refused> {
+    pub fn tags(self, names: &[&[u8]]) -> Result<Vec<Validator>, Refused> {
         let Some(client) = self.client else {
             return self.cache.tags(names);
         };
         let names = names.iter().copied().map(serde_bytes::Bytes::new).collect();
         match client.ask(&Question::Tags(names), &mut Vec::new())? {
-            Answer::Marks(marks) => Ok(marks.iter().map(mark).collect()),
+            Answer::Validators(validators) => Ok(validators.iter().map(validator).collect()),
             _ => Err(Refused::Denied),
         }
     }

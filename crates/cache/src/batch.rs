@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::cache::Cache;
 use crate::counters::Counter;
-use crate::entry::{Form, Head, Space};
+use crate::entry::{Encoding, Head, Space};
 use crate::operation::{Found, Refused, Stored, Write};
 use crate::tier::Tier;
 
@@ -39,7 +39,7 @@ impl Cache {
     /// Appends the bytes of a value to `into` and returns where they are.
     fn bytes(&self, head: Head<'_>, into: &mut Vec<u8>) -> Range<usize> {
         let start = into.len();
-        if head.form() != Form::Int {
+        if head.encoding() != Encoding::Int {
             self.memory.value(head, into);
         }
         start..into.len()

@@ -8,7 +8,7 @@ use crate::entry::{Head, Queue, Space};
 use crate::geometry::{AT_EPOCH, AT_LOCK};
 use crate::index::hash;
 use crate::memory::Memory;
-use crate::operation::{Found, Mark, Refused};
+use crate::operation::{Found, Refused, Validator};
 use crate::words::{Guard, lock};
 
 /// The shared cache, mapped by one process.
@@ -42,30 +42,34 @@ impl Cache {
         Ok(guard)
     }
 
-    /// Returns whether a copy with these marks is still current. Counts as a read for eviction.
+    /// Returns whether a copy with these validators is still current. Counts as a read for eviction.
     #[inline]
-    pub fn is_current(&self, marks: &[Mark], expires: u64) -> bool {
-        self.are_current(marks.iter().copied(), expires)
+    pub fn is_current(&self, validators: &[Validator], expires: u64) -> bool {
+        self.are_current(validators.iter().copied(), expires)
     }
 
     #[inline]
-    pub fn are_current(&self, mut marks: impl Iterator<Item = Mark>, expires: u64) -> bool {
-        let Some(own) = marks.next() else {
+    pub fn are_current(
+        &self,
+        mut validators: impl Iterator<Item = Validator>,
+        expires: u64,
+    ) -> bool {
+        let Some(own) = validators.next() else {
             return false;
         };
-        own.stamp > self.memory.epoch()
-            && self.is_marked(&own)
-            && marks.all(|mark| self.is_marked(&mark))
+        own.sequence > self.memory.epoch()
+            && self.is_unchanged(&own)
+            && validators.all(|validator| self.is_unchanged(&validator))
             && (expires == 0 || expires > self.now())
     }
 
     #[inline]
-    pub(crate) fn is_marked(&self, mark: &Mark) -> bool {
-        let cell = self.memory.valid(mark.cell);
-        if cell == 0 || self.memory.stamp(cell).load(Ordering::Acquire) != mark.stamp {
+    pub(crate) fn is_unchanged(&self, validator: &Validator) -> bool {
+        let cell = self.memory.valid(validator.cell);
+        if cell == 0 || self.memory.sequence(cell).load(Ordering::Acquire) != validator.sequence {
             return false;
         }
-        let reads = self.memory.mark(cell);
+        let reads = self.memory.reads(cell);
         let count = reads.load(Ordering::Relaxed);
         if count < 3 {
             reads.store(count + 1, Ordering::Relaxed);
@@ -75,8 +79,8 @@ impl Cache {
 
     /// Counts a read of the entry, for eviction.
     pub(crate) fn touch(&self, head: Head<'_>) {
-        let (stamp, cell) = (head.stamp(), u64::from(head.cell));
-        self.is_marked(&Mark { stamp, cell });
+        let (sequence, cell) = (head.sequence(), u64::from(head.cell));
+        self.is_unchanged(&Validator { sequence, cell });
     }
 
     /// Counts events that happened without the lock, such as reads of copies.
@@ -101,8 +105,8 @@ impl Cache {
     /// Returns what was found, and counts it as read.
     pub(crate) fn found(&self, head: Head<'_>) -> Found {
         let found = Found::of(head);
-        found.marks.iter().for_each(|mark| {
-            self.is_marked(mark);
+        found.validators.iter().for_each(|validator| {
+            self.is_unchanged(validator);
         });
         found
     }
@@ -154,7 +158,7 @@ impl Cache {
     /// Ends all values and tags at one moment, and discards the results of running computations. Locks and sessions stay.
     pub fn clear(&self) -> Result<(), Refused> {
         let _held = self.held()?;
-        let epoch = self.memory.next_stamp();
+        let epoch = self.memory.next_sequence();
         self.memory
             .word(AT_EPOCH)
             .fetch_max(epoch, Ordering::AcqRel);

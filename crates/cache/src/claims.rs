@@ -44,16 +44,18 @@ impl Cache {
             ttl: ttl.max(1),
             ..Write::int(name, owner.number().cast_signed())
         };
-        let mark = self.insert(space, &write, &[])?;
-        let head = self.memory.head(self.memory.valid(mark.cell));
+        let validator = self.insert(space, &write, &[])?;
+        let head = self.memory.head(self.memory.valid(validator.cell));
         head.set_stale(owner.started);
-        Ok(Claim::Taken(mark.stamp))
+        Ok(Claim::Taken(validator.sequence))
     }
 
     /// Releases a claim; returns false if the holder of this token has lost it.
     pub fn give_back(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
-        let held = self.alive(space, name).filter(|head| head.stamp() == token);
+        let held = self
+            .alive(space, name)
+            .filter(|head| head.sequence() == token);
         held.inspect(|head| self.memory.remove(*head));
         Ok(held.is_some())
     }
@@ -69,13 +71,15 @@ impl Cache {
         let head = self.alive(space, name);
         Ok(head
             .filter(|head| owner.is_none_or(|owner| owner == Owner::of(head.int(), head.stale())))
-            .map(|head| head.stamp()))
+            .map(|head| head.sequence()))
     }
 
     /// Makes a claim expire `ttl` microseconds from now; returns false if the holder of this token has lost it.
     pub fn extend(&self, space: Space, name: &[u8], token: u64, ttl: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
-        let held = self.alive(space, name).filter(|head| head.stamp() == token);
+        let held = self
+            .alive(space, name)
+            .filter(|head| head.sequence() == token);
         held.inspect(|head| head.set_expires(self.now().saturating_add(ttl.max(1))));
         Ok(held.is_some())
     }
@@ -84,13 +88,15 @@ impl Cache {
     pub fn holds_claim(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
         let head = self.memory.find(space, hash(space, name), name);
-        Ok(head.is_some_and(|head| head.stamp() == token && head.is_alive(self.now())))
+        Ok(head.is_some_and(|head| head.sequence() == token && head.is_alive(self.now())))
     }
 
     /// Returns whether the holder of this token has the claim now, and its process has not ended.
     pub fn is_live_claim(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
-        let head = self.alive(space, name).filter(|head| head.stamp() == token);
+        let head = self
+            .alive(space, name)
+            .filter(|head| head.sequence() == token);
         Ok(head.is_some_and(|head| !Owner::of(head.int(), head.stale()).has_ended()))
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const HEAD: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Space {
     Value = 1,
-    /// A tag; its stamp is the tag's version.
+    /// A tag; its integer is the tag's version in the second tier.
     Tag = 2,
     Lock = 3,
     /// The process that computes a value.
@@ -50,7 +50,7 @@ impl Space {
 
 /// The encoding of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum Encoding {
     /// An integer, which is in the first cell.
     Int = 0,
     /// Null, booleans, numbers, strings, and arrays of these; see [`describe`](crate::describe).
@@ -59,12 +59,12 @@ pub enum Form {
     Serialized = 2,
 }
 
-impl Form {
-    pub(crate) fn of(number: u64) -> Form {
+impl Encoding {
+    pub(crate) fn of(number: u64) -> Encoding {
         match number {
-            0 => Form::Int,
-            1 => Form::Plain,
-            _ => Form::Serialized,
+            0 => Encoding::Int,
+            1 => Encoding::Plain,
+            _ => Encoding::Serialized,
         }
     }
 }
@@ -95,7 +95,7 @@ impl Queue {
 pub(crate) struct Fields {
     pub(crate) hash: u64,
     pub(crate) space: Space,
-    pub(crate) form: Form,
+    pub(crate) encoding: Encoding,
     pub(crate) tags: usize,
     pub(crate) key: usize,
     pub(crate) value: usize,
@@ -133,7 +133,7 @@ impl<'a> Head<'a> {
 
     /// Writes all fields except the links to other cells.
     pub(crate) fn write(self, fields: &Fields) {
-        let kind = (fields.space as u64) << 32 | (fields.form as u64) << 40;
+        let kind = (fields.space as u64) << 32 | (fields.encoding as u64) << 40;
         self.set(0, low(self.get(0)) | kind | (fields.tags as u64) << 48);
         self.set(1, fields.hash);
         self.set(2, (fields.value as u64) << 32);
@@ -148,16 +148,16 @@ impl<'a> Head<'a> {
         );
     }
 
-    pub(crate) fn stamp(self) -> u64 {
-        self.memory.stamp(self.cell).load(Ordering::Relaxed)
+    pub(crate) fn sequence(self) -> u64 {
+        self.memory.sequence(self.cell).load(Ordering::Relaxed)
     }
 
     pub(crate) fn space(self) -> Option<Space> {
         Space::of(self.get(0) >> 32 & 0xff)
     }
 
-    pub(crate) fn form(self) -> Form {
-        Form::of(self.get(0) >> 40 & 0xff)
+    pub(crate) fn encoding(self) -> Encoding {
+        Encoding::of(self.get(0) >> 40 & 0xff)
     }
 
     pub(crate) fn tags(self) -> usize {
@@ -217,7 +217,8 @@ impl<'a> Head<'a> {
         self.get(6)
     }
 
-    /// Sets the number. The new stamp must be stored before, so that a process that dies in between has changed nothing.
+    /// Sets the number. The new sequence number must be stored before, so that a process that dies in between has changed
+    /// nothing.
     pub(crate) fn set_int(self, value: u64) {
         self.memory.cell(self.cell)[6].store(value, Ordering::Release);
     }
@@ -247,18 +248,18 @@ impl<'a> Head<'a> {
     pub(crate) fn is_alive(self, now: u64) -> bool {
         let is_kept = self.space().is_some_and(Space::is_kept);
         !self.is_expired(now)
-            && (is_kept || self.stamp() > self.memory.epoch())
-            && self.marks().all(|(cell, stamp)| {
-                cell != 0 && self.memory.stamp(cell).load(Ordering::Relaxed) == stamp
+            && (is_kept || self.sequence() > self.memory.epoch())
+            && self.validators().all(|(cell, sequence)| {
+                cell != 0 && self.memory.sequence(cell).load(Ordering::Relaxed) == sequence
             })
     }
 
-    /// Returns the tags of the entry: the cell and the stamp that each had when the entry was written.
-    pub(crate) fn marks(self) -> impl Iterator<Item = (Cell, u64)> + 'a {
+    /// Returns the tags of the entry: the cell and the sequence number that each had when the entry was written.
+    pub(crate) fn validators(self) -> impl Iterator<Item = (Cell, u64)> + 'a {
         let mut words = self.memory.payload(self.cell);
         (0..self.tags().min(MAX_TAGS)).map(move |_| {
-            let (cell, stamp) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
-            (self.memory.valid(cell), stamp)
+            let (cell, sequence) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
+            (self.memory.valid(cell), sequence)
         })
     }
 

@@ -41,7 +41,7 @@ impl Memory {
         let (small, main) = (self.oldest(Queue::Small), self.oldest(Queue::Main));
         let is_small = small != 0 && (is_full || main == 0);
         let head = self.head(if is_small { small } else { main });
-        if head.cell == 0 || head.stamp() == 0 {
+        if head.cell == 0 || head.sequence() == 0 {
             return false;
         }
         if is_small {
@@ -56,9 +56,9 @@ impl Memory {
         if !head.is_alive(now) {
             return self.expire(head, now);
         }
-        let mark = self.mark(head.cell);
-        if mark.load(Ordering::Relaxed) > 0 || head.space().is_some_and(Space::is_claim) {
-            mark.store(0, Ordering::Relaxed);
+        let reads = self.reads(head.cell);
+        if reads.load(Ordering::Relaxed) > 0 || head.space().is_some_and(Space::is_claim) {
+            reads.store(0, Ordering::Relaxed);
             self.dequeue(head);
             return self.enqueue(head, Queue::Main);
         }
@@ -70,12 +70,12 @@ impl Memory {
         if !head.is_alive(now) {
             return self.expire(head, now);
         }
-        let mark = self.mark(head.cell);
-        let reads = mark.load(Ordering::Relaxed);
-        if reads == 0 && !head.space().is_some_and(Space::is_claim) {
+        let reads = self.reads(head.cell);
+        let count = reads.load(Ordering::Relaxed);
+        if count == 0 && !head.space().is_some_and(Space::is_claim) {
             return self.evict(head);
         }
-        mark.store(reads.min(3).saturating_sub(1), Ordering::Relaxed);
+        reads.store(count.min(3).saturating_sub(1), Ordering::Relaxed);
         self.dequeue(head);
         self.enqueue(head, Queue::Main);
     }
@@ -114,7 +114,7 @@ impl Memory {
     /// Removes an entry, which ends with the first store.
     pub(crate) fn remove(&self, head: Head<'_>) {
         // A swap is not reordered with later stores.
-        self.stamp(head.cell).swap(0, Ordering::AcqRel);
+        self.sequence(head.cell).swap(0, Ordering::AcqRel);
         self.unlink(head);
         self.dequeue(head);
         self.release(head.cell, head.cells());

@@ -9,12 +9,12 @@ use rustix::time::{ClockId, clock_gettime};
 use shm::Mapping;
 
 use crate::cache::Cache;
-use crate::geometry::{AT_CELLS, AT_LOCK, AT_SERVED, AT_STAMP, CELL, Geometry, MAGIC};
+use crate::geometry::{AT_CELLS, AT_LOCK, AT_SEQUENCE, AT_SERVED, CELL, Geometry, MAGIC};
 use crate::memory::Memory;
 
-/// Returns the nanoseconds since 1970. They exceed every stamp of an earlier memory, because giving a stamp takes longer
+/// Returns the nanoseconds since 1970. They exceed every sequence number of an earlier memory, because a write takes longer
 /// than a nanosecond.
-fn first_stamp() -> u64 {
+fn first_sequence() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(0))
 }
@@ -28,9 +28,9 @@ impl Memory {
         shm::create_lock(&mapping, AT_LOCK)?;
         shm::create_lock(&mapping, AT_SERVED)?;
         mapping[AT_CELLS].store(geometry.cells as u64, Ordering::Relaxed);
-        // No earlier memory gave a stamp as high. So a copy of an old memory's entry is not current here, and fencing tokens
-        // keep growing.
-        mapping[AT_STAMP].store(first_stamp(), Ordering::Relaxed);
+        // No earlier memory had a sequence number as high. So a copy of an old memory's entry is not current here, and
+        // fencing tokens keep growing.
+        mapping[AT_SEQUENCE].store(first_sequence(), Ordering::Relaxed);
         mapping[0].store(MAGIC, Ordering::Release);
         Ok(fd)
     }

@@ -1,4 +1,4 @@
-//! The layout of the memory: header, ghosts, buckets, stamps with marks, cells.
+//! The layout of the memory: header, ghosts, buckets, sequence numbers with counts of reads, cells.
 
 use shm::LOCK_WORDS;
 
@@ -12,9 +12,9 @@ const MAX_CELLS: usize = u32::MAX as usize - 2;
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x04\x00");
 
 pub(crate) const AT_CELLS: usize = 1;
-/// The position of the last stamp that was used.
-pub(crate) const AT_STAMP: usize = 2;
-/// The position of the epoch: values with this stamp or a lower one have been cleared.
+/// The position of the last sequence number that was used.
+pub(crate) const AT_SEQUENCE: usize = 2;
+/// The position of the epoch: values with this sequence number or a lower one have been cleared.
 pub(crate) const AT_EPOCH: usize = 3;
 pub(crate) const AT_LOCK: usize = 8;
 pub(crate) const AT_LISTS: usize = AT_LOCK + LOCK_WORDS;
@@ -67,13 +67,14 @@ impl Geometry {
         self.at_ghosts() + self.ghosts
     }
 
-    /// Returns the position of the table with two words for each cell: its stamp and its mark. Cells are numbered from 1.
-    pub(crate) fn at_stamps(&self) -> usize {
+    /// Returns the position of the table with two words for each cell: its sequence number and its count of reads. Cells are
+    /// numbered from 1.
+    pub(crate) fn at_sequences(&self) -> usize {
         self.at_buckets() + self.buckets
     }
 
     pub(crate) fn at_cells(&self) -> usize {
-        (self.at_stamps() + (self.cells + 1) * 2).next_multiple_of(CELL)
+        (self.at_sequences() + (self.cells + 1) * 2).next_multiple_of(CELL)
     }
 }
 

@@ -71,7 +71,7 @@ fn no_copy_outlives_a_newer_value() {
             let found = cache.read(b"k", &mut Vec::new());
             let found = found.expect("not stuck").expect("it is always there");
             let least = written.load(SeqCst);
-            if cache.is_current(&found.marks, 0) {
+            if cache.is_current(&found.validators, 0) {
                 assert!(found.int.unsigned_abs() >= least, "{found:?} after {least}");
             }
         }
@@ -105,7 +105,7 @@ fn no_copy_outlives_its_end() {
             if let Some(found) = cache.read(b"k", &mut bytes).expect("not stuck") {
                 assert_eq!(bytes, b"value");
                 let is_over = ended.load(SeqCst) == 1;
-                assert!(!(is_over && cache.is_current(&found.marks, 0)));
+                assert!(!(is_over && cache.is_current(&found.validators, 0)));
             }
             ending.join().expect("no panic");
             assert_eq!(cache.read(b"k", &mut bytes), Ok(None));

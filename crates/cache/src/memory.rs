@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::geometry::{AT_EPOCH, AT_STAMP, CELL, Geometry};
+use crate::geometry::{AT_EPOCH, AT_SEQUENCE, CELL, Geometry};
 use crate::words::{AtomicU64, Mapping};
 
 /// The number of a cell; 0 is none.
@@ -13,7 +13,7 @@ pub(crate) struct Memory {
     pub(crate) mapping: Mapping,
     pub(crate) geometry: Geometry,
     /// Positions from the geometry.
-    at_stamps: usize,
+    at_sequences: usize,
     at_cells: usize,
 }
 
@@ -22,7 +22,7 @@ impl Memory {
         Memory {
             mapping,
             geometry,
-            at_stamps: geometry.at_stamps(),
+            at_sequences: geometry.at_sequences(),
             at_cells: geometry.at_cells(),
         }
     }
@@ -50,14 +50,14 @@ impl Memory {
     }
 
     #[inline]
-    pub(crate) fn stamp(&self, cell: Cell) -> &AtomicU64 {
-        &self.mapping[self.at_stamps + 2 * cell as usize]
+    pub(crate) fn sequence(&self, cell: Cell) -> &AtomicU64 {
+        &self.mapping[self.at_sequences + 2 * cell as usize]
     }
 
     /// Returns the number of reads since the entry was last considered for eviction, up to 3.
     #[inline]
-    pub(crate) fn mark(&self, cell: Cell) -> &AtomicU64 {
-        &self.mapping[self.at_stamps + 2 * cell as usize + 1]
+    pub(crate) fn reads(&self, cell: Cell) -> &AtomicU64 {
+        &self.mapping[self.at_sequences + 2 * cell as usize + 1]
     }
 
     #[inline]
@@ -66,9 +66,9 @@ impl Memory {
         &self.mapping[at..at + CELL]
     }
 
-    /// Returns a stamp that was never used before. The caller holds the lock.
-    pub(crate) fn next_stamp(&self) -> u64 {
-        self.mapping[AT_STAMP].fetch_add(1, Ordering::Relaxed) + 1
+    /// Returns a sequence number that was never used before. The caller holds the lock.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.mapping[AT_SEQUENCE].fetch_add(1, Ordering::Relaxed) + 1
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use crate::cache::Cache;
 use crate::counters::Counter;
-use crate::entry::{Form, Head, MAX_TAGS, Space, cells_for};
+use crate::entry::{Encoding, Head, MAX_TAGS, Space, cells_for};
 use crate::operation::{Refused, Write};
 use crate::recovery::is_key;
 
@@ -18,17 +18,17 @@ impl Cache {
         self.memory.count(Counter::Writes, 1);
         let Some(head) = self.alive(Space::Value, write.key) else {
             let cells = cells_for(write.tags.len(), write.key.len(), 0) + write.tags.len();
-            let marks = self.prepare(write.tags, &[], cells)?;
+            let validators = self.prepare(write.tags, &[], cells)?;
             let write = Write {
                 int: by,
-                form: Form::Int,
+                encoding: Encoding::Int,
                 bytes: &[],
                 ..*write
             };
-            self.insert(Space::Value, &write, &marks)?;
+            self.insert(Space::Value, &write, &validators)?;
             return Ok(by);
         };
-        if head.form() != Form::Int {
+        if head.encoding() != Encoding::Int {
             return Err(Refused::NotInt);
         }
         let sum = head
@@ -41,23 +41,25 @@ impl Cache {
     }
 
     fn change(&self, head: Head<'_>, number: i64) {
-        // The stamp changes first: from here on no copy of the old number is current, whenever this process dies.
+        // The sequence number changes first: from here on no copy of the old number is current, whenever this process dies.
         self.memory
-            .stamp(head.cell)
-            .swap(self.memory.next_stamp(), Ordering::AcqRel);
+            .sequence(head.cell)
+            .swap(self.memory.next_sequence(), Ordering::AcqRel);
         head.set_int(number.cast_unsigned());
     }
 
     /// Writes an integer over an integer in place, if nothing else of the entry changes; returns whether it did. The caller
     /// holds the lock.
     pub(crate) fn replaces_number(&self, write: &Write<'_>) -> bool {
-        let is_plain = write.form == Form::Int
+        let is_plain = write.encoding == Encoding::Int
             && (write.ttl, write.fresh) == (0, 0)
             && write.tags.is_empty()
-            && write.marks.is_empty();
+            && write.validators.is_empty();
         let old = is_plain.then(|| self.alive(Space::Value, write.key));
         let old = old.flatten().filter(|head| {
-            head.form() == Form::Int && (head.expires(), head.stale()) == (0, 0) && head.tags() == 0
+            head.encoding() == Encoding::Int
+                && (head.expires(), head.stale()) == (0, 0)
+                && head.tags() == 0
         });
         old.inspect(|head| self.change(*head, write.int)).is_some()
     }

@@ -1,21 +1,21 @@
 //! The operations on the cache, and their results.
 
-use crate::entry::{Form, Head};
+use crate::entry::{Encoding, Head};
 
-/// An entry or a tag as it was read: it is current for as long as the cell has this stamp.
+/// Identifies an entry or a tag as it was read: it is current for as long as the cell has this sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub struct Mark {
-    pub stamp: u64,
+pub struct Validator {
+    pub sequence: u64,
     pub cell: u64,
 }
 
 /// An entry that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The entry's own mark, then those of its tags.
-    pub marks: Vec<Mark>,
-    pub form: Form,
+    /// The entry's own validator, then those of its tags.
+    pub validators: Vec<Validator>,
+    pub encoding: Encoding,
     pub int: i64,
     /// When the entry expires, in microseconds of the cache's clock; 0 for never.
     pub expires: u64,
@@ -25,14 +25,16 @@ pub struct Found {
 
 impl Found {
     pub(crate) fn of(head: Head<'_>) -> Found {
-        let own = std::iter::once((head.cell, head.stamp()));
-        let marks = own.chain(head.marks()).map(|(cell, stamp)| Mark {
-            stamp,
-            cell: u64::from(cell),
-        });
+        let own = std::iter::once((head.cell, head.sequence()));
+        let validators = own
+            .chain(head.validators())
+            .map(|(cell, sequence)| Validator {
+                sequence,
+                cell: u64::from(cell),
+            });
         Found {
-            marks: marks.collect(),
-            form: head.form(),
+            validators: validators.collect(),
+            encoding: head.encoding(),
             int: head.int().cast_signed(),
             expires: head.expires(),
             stale: head.stale(),
@@ -47,7 +49,7 @@ pub enum Condition<'a> {
     /// There is no value.
     Absent,
     /// The value is this one.
-    Equals(Form, i64, &'a [u8]),
+    Equals(Encoding, i64, &'a [u8]),
     /// The computation of this key is still the caller's (see [`Cache::claim`](crate::Cache::claim)), and no value was
     /// written since it began.
     Claimed(u64),
@@ -57,7 +59,7 @@ pub enum Condition<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Write<'a> {
     pub key: &'a [u8],
-    pub form: Form,
+    pub encoding: Encoding,
     pub int: i64,
     pub bytes: &'a [u8],
     /// Microseconds until the entry expires; 0 for never.
@@ -65,8 +67,9 @@ pub struct Write<'a> {
     /// Microseconds until another value is to be computed; 0 for never.
     pub fresh: u64,
     pub tags: &'a [&'a [u8]],
-    /// Marks from [`Cache::tags`](crate::Cache::tags), in place of tags. If a tag was deleted since, the entry is not alive.
-    pub marks: &'a [Mark],
+    /// Validators from [`Cache::tags`](crate::Cache::tags), in place of tags. If a tag was deleted since, the entry is not
+    /// alive.
+    pub validators: &'a [Validator],
     pub condition: Condition<'a>,
 }
 
@@ -75,13 +78,13 @@ impl<'a> Write<'a> {
     pub fn plain(key: &'a [u8], bytes: &'a [u8]) -> Self {
         Write {
             key,
-            form: Form::Plain,
+            encoding: Encoding::Plain,
             int: 0,
             bytes,
             ttl: 0,
             fresh: 0,
             tags: &[],
-            marks: &[],
+            validators: &[],
             condition: Condition::Always,
         }
     }
@@ -89,7 +92,7 @@ impl<'a> Write<'a> {
     /// Makes a write of an integer, without condition, expiry and tags.
     pub fn int(key: &'a [u8], int: i64) -> Self {
         Write {
-            form: Form::Int,
+            encoding: Encoding::Int,
             int,
             ..Write::plain(key, &[])
         }
@@ -97,7 +100,7 @@ impl<'a> Write<'a> {
 
     /// Returns the bytes of the value behind the fields.
     pub(crate) fn length(&self) -> usize {
-        if self.form == Form::Int {
+        if self.encoding == Encoding::Int {
             0
         } else {
             self.bytes.len()

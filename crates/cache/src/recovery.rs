@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::counters::Counter;
 use crate::entry::{Head, MAX_KEY, MAX_TAGS, Space, cells_for};
-use crate::geometry::{AT_STAMP, CELL};
+use crate::geometry::{AT_SEQUENCE, CELL};
 use crate::index::hash;
 use crate::memory::{Cell, Memory};
 
@@ -14,19 +14,19 @@ impl Memory {
     pub(crate) fn recover(&self) {
         let mut used = vec![false; self.geometry.cells + 1];
         let mut heads: Vec<(u64, Cell)> = (1..=self.geometry.cells as Cell)
-            .map(|cell| (self.stamp(cell).load(Ordering::Relaxed), cell))
-            .filter(|(stamp, _)| *stamp != 0)
+            .map(|cell| (self.sequence(cell).load(Ordering::Relaxed), cell))
+            .filter(|(sequence, _)| *sequence != 0)
             .collect();
         // The newest come first: of two entries with one key, the older one was about to be freed.
         heads.sort_unstable_by(|a, b| b.cmp(a));
         self.reset_index();
         self.reset_lists();
-        let highest = heads.first().map_or(0, |(stamp, _)| *stamp);
-        self.word(AT_STAMP).fetch_max(highest, Ordering::Relaxed);
+        let highest = heads.first().map_or(0, |(sequence, _)| *sequence);
+        self.word(AT_SEQUENCE).fetch_max(highest, Ordering::Relaxed);
         heads.retain(|(_, cell)| {
             let is_kept = self.keep(self.head(*cell), &mut used);
             if !is_kept {
-                self.stamp(*cell).swap(0, Ordering::AcqRel);
+                self.sequence(*cell).swap(0, Ordering::AcqRel);
             }
             is_kept
         });
@@ -46,7 +46,7 @@ impl Memory {
         let Some(space) = head.space() else {
             return false;
         };
-        if !self.is_whole(head, used) || !(space.is_kept() || head.stamp() > self.epoch()) {
+        if !self.is_whole(head, used) || !(space.is_kept() || head.sequence() > self.epoch()) {
             return false;
         }
         let key = self.key(head);
@@ -70,7 +70,9 @@ impl Memory {
         }
         let (mut cell, mut count) = (head.cell, 0);
         while cell != 0 && count <= head.cells() {
-            if used[cell as usize] || (count > 0 && self.stamp(cell).load(Ordering::Relaxed) != 0) {
+            if used[cell as usize]
+                || (count > 0 && self.sequence(cell).load(Ordering::Relaxed) != 0)
+            {
                 return false;
             }
             cell = self.next_cell(cell);

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use crate::cache::Cache;
 use crate::counters::Counter;
-use crate::entry::{Form, Queue, Space};
+use crate::entry::{Encoding, Queue, Space};
 use crate::geometry::CELL;
 use crate::operation::Refused;
 
@@ -75,7 +75,7 @@ pub struct Entry {
     pub reads: u64,
     /// Microseconds until it expires.
     pub left: Option<u64>,
-    pub form: Form,
+    pub encoding: Encoding,
 }
 
 impl Cache {
@@ -125,9 +125,9 @@ impl Cache {
         let entries = heads.into_iter().take(most).map(|head| Entry {
             key: self.memory.key(head),
             size: head.cells() * CELL * 8,
-            reads: self.memory.mark(head.cell).load(Ordering::Relaxed),
+            reads: self.memory.reads(head.cell).load(Ordering::Relaxed),
             left: (head.expires() != 0).then(|| head.expires().saturating_sub(now)),
-            form: head.form(),
+            encoding: head.encoding(),
         });
         let entries = entries.collect();
         drop(held);

@@ -103,7 +103,7 @@ impl Cache {
     pub fn destroy_session(&self, key: &[u8], token: Option<u64>) -> Result<bool, Refused> {
         let _held = self.held()?;
         self.alive(Space::SessionLock, key)
-            .filter(|lock| Some(lock.stamp()) != token)
+            .filter(|lock| Some(lock.sequence()) != token)
             .inspect(|lock| lock.set_expires(DESTROYED));
         let found = self.alive(Space::Session, key);
         found.inspect(|head| self.memory.remove(*head));
@@ -143,7 +143,7 @@ impl Cache {
     /// Returns the lock of the session, which the caller must have.
     fn require(&self, session: Locked<'_>) -> Result<Head<'_>, Refused> {
         self.alive(Space::SessionLock, session.key)
-            .filter(|head| head.stamp() == session.token)
+            .filter(|head| head.sequence() == session.token)
             .ok_or(Refused::NotHeld)
     }
 
@@ -164,9 +164,9 @@ impl Cache {
             ttl: ttl.max(1),
             ..Write::plain(key, data)
         };
-        let mark = self.insert(Space::Session, &write, &[])?;
+        let validator = self.insert(Space::Session, &write, &[])?;
         self.memory
-            .head(self.memory.valid(mark.cell))
+            .head(self.memory.valid(validator.cell))
             .set_stale(began);
         Ok(evicted)
     }
@@ -216,7 +216,7 @@ impl Memory {
 
     fn oldest_session(&self, queue: Queue, but: Option<Head<'_>>) -> Option<Head<'_>> {
         let head = self.head(self.oldest(queue));
-        let is_there = head.cell != 0 && self.stamp(head.cell).load(Ordering::Relaxed) != 0;
+        let is_there = head.cell != 0 && self.sequence(head.cell).load(Ordering::Relaxed) != 0;
         (is_there && but.is_none_or(|but| but.cell != head.cell)).then_some(head)
     }
 

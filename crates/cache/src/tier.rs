@@ -7,7 +7,7 @@ use crate::counters::Counter;
 use crate::entry::{Space, cells_for};
 use crate::geometry::{AT_EPOCH, AT_TIER};
 use crate::index::hash;
-use crate::operation::{Mark, Refused, Write};
+use crate::operation::{Refused, Validator, Write};
 use crate::recovery::is_key;
 
 /// The state of the second tier, which several machines share.
@@ -39,7 +39,7 @@ impl Cache {
 
     /// Ends all values and tags without the lock, so also while its holder is stopped. Computations stay.
     fn end_all(&self) {
-        let epoch = self.memory.next_stamp();
+        let epoch = self.memory.next_sequence();
         self.memory
             .word(AT_EPOCH)
             .fetch_max(epoch, Ordering::AcqRel);
@@ -108,12 +108,12 @@ impl Cache {
     }
 
     /// Returns the names and versions of these tags, if all of them are still current.
-    pub fn versions(&self, marks: &[Mark]) -> Option<Vec<(Vec<u8>, i64)>> {
+    pub fn versions(&self, validators: &[Validator]) -> Option<Vec<(Vec<u8>, i64)>> {
         let _held = self.held().ok()?;
-        let tags = marks.iter().map(|mark| {
-            let head = self.memory.head(self.memory.valid(mark.cell));
+        let tags = validators.iter().map(|validator| {
+            let head = self.memory.head(self.memory.valid(validator.cell));
             let is_there = head.cell != 0
-                && head.stamp() == mark.stamp
+                && head.sequence() == validator.sequence
                 && head.space() == Some(Space::Tag)
                 && head.is_alive(self.now());
             is_there.then(|| (self.memory.key(head), head.int().cast_signed()))

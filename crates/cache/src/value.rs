@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use crate::entry::Form;
+use crate::entry::Encoding;
 
 /// The deepest nesting of arrays; deeper ones are not written.
 const DEPTH: usize = 512;
@@ -72,12 +72,12 @@ fn quote(bytes: &[u8], out: &mut String) {
 }
 
 /// Returns a value as text, close to PHP syntax; `None` if the bytes are not a value.
-pub fn describe(form: Form, int: i64, bytes: &[u8]) -> Option<String> {
+pub fn describe(encoding: Encoding, int: i64, bytes: &[u8]) -> Option<String> {
     let mut out = String::new();
-    match form {
-        Form::Int => write!(out, "{int}").ok()?,
-        Form::Serialized => out = String::from_utf8_lossy(bytes).into_owned(),
-        Form::Plain => {
+    match encoding {
+        Encoding::Int => write!(out, "{int}").ok()?,
+        Encoding::Serialized => out = String::from_utf8_lossy(bytes).into_owned(),
+        Encoding::Plain => {
             let mut reader = Reader(bytes);
             reader.value(&mut out, DEPTH)?;
             if !reader.0.is_empty() {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn values_as_text() {
-        let plain = |bytes: &[u8]| describe(Form::Plain, 0, bytes);
+        let plain = |bytes: &[u8]| describe(Encoding::Plain, 0, bytes);
         assert_eq!(plain(&[0]).as_deref(), Some("null"));
         assert_eq!(
             plain(&[5, 2, 0, 0, 0, b'a', b'"']).as_deref(),
@@ -108,7 +108,7 @@ mod tests {
             7, 1, 0, 0, 0, 5, 1, 0, 0, 0, b'k', 4, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f,
         ];
         assert_eq!(plain(&map).as_deref(), Some(r#"["k" => 1.5]"#));
-        assert_eq!(describe(Form::Int, -3, &[]).as_deref(), Some("-3"));
+        assert_eq!(describe(Encoding::Int, -3, &[]).as_deref(), Some("-3"));
     }
 
     #[test]
@@ -121,9 +121,9 @@ mod tests {
             &[0, 0],
             &[7, 1, 0, 0, 0, 0, 0],
         ] {
-            assert_eq!(describe(Form::Plain, 0, bytes), None, "{bytes:?}");
+            assert_eq!(describe(Encoding::Plain, 0, bytes), None, "{bytes:?}");
         }
         let deep = [6, 1, 0, 0, 0].repeat(DEPTH + 1);
-        assert_eq!(describe(Form::Plain, 0, &deep), None);
+        assert_eq!(describe(Encoding::Plain, 0, &deep), None);
     }
 }

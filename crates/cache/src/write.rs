@@ -8,7 +8,7 @@ use crate::entry::{Fields, Head, MAX_TAGS, Space, cells_for};
 use crate::geometry::CELL;
 use crate::index::hash;
 use crate::memory::Cell;
-use crate::operation::{Condition, Mark, Refused, Stored, Write};
+use crate::operation::{Condition, Refused, Stored, Validator, Write};
 use crate::recovery::is_key;
 
 impl Cache {
@@ -23,12 +23,14 @@ impl Cache {
 
     /// Checks whether the write is possible at all; returns how many cells it takes.
     pub fn check(&self, write: &Write<'_>) -> Result<usize, Refused> {
-        if !is_key(Space::Value, write.key) || write.tags.len().max(write.marks.len()) > MAX_TAGS {
+        if !is_key(Space::Value, write.key)
+            || write.tags.len().max(write.validators.len()) > MAX_TAGS
+        {
             return Err(Refused::Key);
         }
         let length = write.length();
-        let marks = write.tags.len().max(write.marks.len());
-        let needed = cells_for(marks, write.key.len(), length) + write.tags.len();
+        let validators = write.tags.len().max(write.validators.len());
+        let needed = cells_for(validators, write.key.len(), length) + write.tags.len();
         let tags_fit = write.tags.iter().all(|tag| is_key(Space::Tag, tag));
         if !tags_fit {
             return Err(Refused::Key);
@@ -62,13 +64,13 @@ impl Cache {
         if self.replaces_number(write) {
             return Ok(Stored::Yes);
         }
-        let marks = self.prepare(write.tags, versions, cells)?;
-        let marks = if write.marks.is_empty() {
-            &marks
+        let validators = self.prepare(write.tags, versions, cells)?;
+        let validators = if write.validators.is_empty() {
+            &validators
         } else {
-            write.marks
+            write.validators
         };
-        self.insert(Space::Value, write, marks)?;
+        self.insert(Space::Value, write, validators)?;
         Ok(Stored::Yes)
     }
 
@@ -79,15 +81,16 @@ impl Cache {
             Condition::Claimed(token) => {
                 let is_held = self
                     .alive(Space::Computation, write.key)
-                    .is_some_and(|head| head.stamp() == token);
-                let is_older = |head: Head<'_>| head.stamp() < token;
+                    .is_some_and(|head| head.sequence() == token);
+                let is_older = |head: Head<'_>| head.sequence() < token;
                 is_held && self.alive(Space::Value, write.key).is_none_or(is_older)
             }
-            Condition::Equals(form, int, bytes) => {
+            Condition::Equals(encoding, int, bytes) => {
                 self.alive(Space::Value, write.key).is_some_and(|head| {
                     let mut now = Vec::new();
                     self.memory.value(head, &mut now);
-                    head.form() == form && (head.int().cast_signed(), &now[..]) == (int, bytes)
+                    head.encoding() == encoding
+                        && (head.int().cast_signed(), &now[..]) == (int, bytes)
                 })
             }
         }
@@ -99,7 +102,7 @@ impl Cache {
         tags: &[&[u8]],
         versions: &[i64],
         cells: usize,
-    ) -> Result<Vec<Mark>, Refused> {
+    ) -> Result<Vec<Validator>, Refused> {
         // The name of a tag may take more than one cell.
         let names: usize = tags.iter().map(|tag| cells_for(0, tag.len(), 0) - 1).sum();
         if !self.memory.make_room(cells + names, self.now()) {
@@ -115,12 +118,12 @@ impl Cache {
     }
 
     /// Returns the tags as they are now, for a value that is computed from now on.
-    pub fn tags(&self, names: &[&[u8]]) -> Result<Vec<Mark>, Refused> {
+    pub fn tags(&self, names: &[&[u8]]) -> Result<Vec<Validator>, Refused> {
         self.tags_of(names, &[])
     }
 
     /// Returns the tags in these versions; a tag with another version ends. Without versions, the tags as they are now.
-    pub fn tags_of(&self, names: &[&[u8]], versions: &[i64]) -> Result<Vec<Mark>, Refused> {
+    pub fn tags_of(&self, names: &[&[u8]], versions: &[i64]) -> Result<Vec<Validator>, Refused> {
         if names.len() > MAX_TAGS || !names.iter().all(|name| is_key(Space::Tag, name)) {
             return Err(Refused::Key);
         }
@@ -128,21 +131,21 @@ impl Cache {
         self.prepare(names, versions, names.len())
     }
 
-    fn tag(&self, name: &[u8], version: Option<i64>) -> Result<Mark, Refused> {
+    fn tag(&self, name: &[u8], version: Option<i64>) -> Result<Validator, Refused> {
         let is_other =
             |head: &Head<'_>| version.is_some_and(|version| version != head.int().cast_signed());
         if let Some(head) = self.alive(Space::Tag, name).filter(|head| !is_other(head)) {
-            let mark = Mark {
-                stamp: head.stamp(),
+            let validator = Validator {
+                sequence: head.sequence(),
                 cell: u64::from(head.cell),
             };
-            self.is_marked(&mark);
-            return Ok(mark);
+            self.is_unchanged(&validator);
+            return Ok(validator);
         }
         let write = Write::int(name, version.unwrap_or_default());
-        let mark = self.insert(Space::Tag, &write, &[])?;
-        self.is_marked(&mark);
-        Ok(mark)
+        let validator = self.insert(Space::Tag, &write, &[])?;
+        self.is_unchanged(&validator);
+        Ok(validator)
     }
 
     /// Writes an entry for which room was made.
@@ -150,12 +153,12 @@ impl Cache {
         &self,
         space: Space,
         write: &Write<'_>,
-        marks: &[Mark],
-    ) -> Result<Mark, Refused> {
+        validators: &[Validator],
+    ) -> Result<Validator, Refused> {
         let memory = &self.memory;
         let hash = hash(space, write.key);
         let length = write.length();
-        let cells = cells_for(marks.len(), write.key.len(), length);
+        let cells = cells_for(validators.len(), write.key.len(), length);
         let Some(cell) = memory.allocate(cells) else {
             // The list of free cells is inconsistent.
             memory.recover();
@@ -167,8 +170,8 @@ impl Cache {
         memory.head(cell).write(&Fields {
             hash,
             space,
-            form: write.form,
-            tags: marks.len(),
+            encoding: write.encoding,
+            tags: validators.len(),
             key: write.key.len(),
             value: length,
             expires: after(now, write.ttl),
@@ -176,38 +179,38 @@ impl Cache {
             int: write.int.cast_unsigned(),
             queue,
         });
-        self.fill(cell, marks, write.key, &write.bytes[..length]);
-        let stamp = self.replace(old, cell);
+        self.fill(cell, validators, write.key, &write.bytes[..length]);
+        let sequence = self.replace(old, cell);
         if space == Space::Value {
             self.forget_absence(write.key);
         }
         memory.link(memory.head(cell));
         memory.enqueue(memory.head(cell), queue);
-        Ok(Mark {
-            stamp,
+        Ok(Validator {
+            sequence,
             cell: u64::from(cell),
         })
     }
 
-    /// Makes the cell the entry of its key in place of the old one. Returns its stamp.
+    /// Makes the cell the entry of its key in place of the old one. Returns its sequence number.
     fn replace(&self, old: Option<Head<'_>>, cell: Cell) -> u64 {
         let memory = &self.memory;
-        let reads = old.map_or(0, |old| memory.mark(old.cell).load(Ordering::Relaxed));
-        memory.mark(cell).store(reads, Ordering::Relaxed);
-        let stamp = memory.next_stamp();
+        let reads = old.map_or(0, |old| memory.reads(old.cell).load(Ordering::Relaxed));
+        memory.reads(cell).store(reads, Ordering::Relaxed);
+        let sequence = memory.next_sequence();
         // From this store on, it is the entry of the key.
-        memory.stamp(cell).swap(stamp, Ordering::AcqRel);
+        memory.sequence(cell).swap(sequence, Ordering::AcqRel);
         if let Some(old) = old {
             memory.remove(old);
         }
-        stamp
+        sequence
     }
 
-    fn fill(&self, cell: Cell, marks: &[Mark], key: &[u8], value: &[u8]) {
+    fn fill(&self, cell: Cell, validators: &[Validator], key: &[u8], value: &[u8]) {
         let mut words = self.memory.payload(cell);
-        for mark in marks {
-            words.put(mark.cell);
-            words.put(mark.stamp);
+        for validator in validators {
+            words.put(validator.cell);
+            words.put(validator.sequence);
         }
         words.put_bytes(key);
         words.put_bytes(value);

@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cache::{Cache, Condition, Form, Found, Stored, Write};
+use cache::{Cache, Condition, Encoding, Found, Stored, Write};
 use support::Random;
 
 const THREADS: u64 = 3;
@@ -112,7 +112,9 @@ struct Worker {
 impl Worker {
     fn get(&mut self, key: usize) -> Option<i64> {
         let copy = self.copies.get(&key);
-        if let Some(copy) = copy.filter(|copy| self.cache.is_current(&copy.marks, copy.expires)) {
+        if let Some(copy) =
+            copy.filter(|copy| self.cache.is_current(&copy.validators, copy.expires))
+        {
             return Some(copy.int);
         }
         let found = self
@@ -126,7 +128,7 @@ impl Worker {
 
     fn perform(&mut self, operation: Operation) -> Answer {
         let number = |key: usize, int| Write {
-            form: Form::Int,
+            encoding: Encoding::Int,
             int,
             ..Write::plain(KEYS[key], b"")
         };
@@ -146,7 +148,7 @@ impl Worker {
             Operation::Delete(key) => Answer::Is(cache.delete(KEYS[key]).expect("not stuck")),
             Operation::Increment(key) => Answer::Number(cache.increment(1, &number(key, 0)).ok()),
             Operation::Swap(key, expected, value) => {
-                let condition = Condition::Equals(Form::Int, expected, b"");
+                let condition = Condition::Equals(Encoding::Int, expected, b"");
                 let stored = cache.write(&Write {
                     condition,
                     ..number(key, value)

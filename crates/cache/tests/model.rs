@@ -58,7 +58,7 @@ proptest! {
                 prop_assert_eq!(found.is_some(), expected.is_some(), "{}", key);
                 if let (Some(found), Some(expected)) = (found, expected) {
                     prop_assert_eq!((&bytes, found.int), (&expected.bytes, expected.int));
-                    prop_assert!(cache.is_current(&found.marks, found.expires));
+                    prop_assert!(cache.is_current(&found.validators, found.expires));
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 mod support;
 
-use cache::{Cache, Claim, Condition, Form, Owner, Refused, Space, Stored, Write};
+use cache::{Cache, Claim, Condition, Encoding, Owner, Refused, Space, Stored, Write};
 use support::{Random, cache, fake_clock, get, pass, set};
 
 #[test]
@@ -58,7 +58,7 @@ fn conditions() {
         (Ok(Stored::Yes), Ok(Stored::No))
     );
     let swap = |expected, new| Write {
-        condition: Condition::Equals(Form::Plain, 0, expected),
+        condition: Condition::Equals(Encoding::Plain, 0, expected),
         ..Write::plain(b"k", new)
     };
     assert_eq!(cache.write(&swap(b"x", b"b")), Ok(Stored::No));
@@ -74,7 +74,7 @@ fn numbers() {
     let mut bytes = Vec::new();
     let before = cache.read(b"n", &mut bytes).unwrap().unwrap();
     assert_eq!(cache.increment(-5, &at(b"n")), Ok(-2));
-    assert!(!cache.is_current(&before.marks, 0));
+    assert!(!cache.is_current(&before.validators, 0));
     assert_eq!(cache.read(b"n", &mut bytes).unwrap().unwrap().int, -2);
     set(&cache, b"text", b"x").unwrap();
     assert_eq!(cache.increment(1, &at(b"text")), Err(Refused::NotInt));
@@ -95,13 +95,13 @@ fn tags_and_clear_end_copies_and_entries() {
             })
             .unwrap();
         let copy = cache.read(b"k", &mut bytes).unwrap().unwrap();
-        assert_eq!(copy.marks.len(), 3);
-        assert!(cache.is_current(&copy.marks, 0));
+        assert_eq!(copy.validators.len(), 3);
+        assert!(cache.is_current(&copy.validators, 0));
         match end {
             "tag" => assert_eq!(cache.delete_tag(b"user"), Ok(true)),
             _ => cache.clear().unwrap(),
         }
-        assert!(!cache.is_current(&copy.marks, 0));
+        assert!(!cache.is_current(&copy.validators, 0));
         assert_eq!(get(&cache, b"k"), None);
     }
     assert_eq!(cache.delete_tag(b"none"), Ok(false));
@@ -127,13 +127,13 @@ fn values_and_claims_live_as_long_as_they_are_told_to() {
         panic!()
     };
     pass(99);
-    assert!(cache.is_current(&copy.marks, copy.expires) && get(&cache, b"k").is_some());
+    assert!(cache.is_current(&copy.validators, copy.expires) && get(&cache, b"k").is_some());
     assert_eq!(
         cache.claim(Space::Lock, b"l", Owner::here(8), 100),
         Ok(Claim::Held(Owner::here(7)))
     );
     pass(1);
-    assert!(!cache.is_current(&copy.marks, copy.expires) && get(&cache, b"k").is_none());
+    assert!(!cache.is_current(&copy.validators, copy.expires) && get(&cache, b"k").is_none());
     let Ok(Claim::Taken(second)) = cache.claim(Space::Lock, b"l", Owner::here(8), 100) else {
         panic!()
     };

@@ -248,10 +248,10 @@ void hearth_on_report(hearth_str text);
 /* ---- the cache that all workers share, called by C ---- */
 
 /* The version of an entry or a tag at the time of reading. */
-typedef struct { uint64_t stamp, cell; } hearth_cache_mark;
+typedef struct { uint64_t sequence, cell; } hearth_cache_validator;
 
 /* NOTHING: in a read of several keys, this key has no value. */
-typedef enum { HEARTH_CACHE_NOTHING = -1, HEARTH_CACHE_INT = 0, HEARTH_CACHE_PLAIN = 1, HEARTH_CACHE_SERIALIZED = 2 } hearth_cache_form;
+typedef enum { HEARTH_CACHE_NOTHING = -1, HEARTH_CACHE_INT = 0, HEARTH_CACHE_PLAIN = 1, HEARTH_CACHE_SERIALIZED = 2 } hearth_cache_encoding;
 typedef enum { HEARTH_CACHE_LOCK = 3, HEARTH_CACHE_COMPUTATION = 4 } hearth_cache_space;
 typedef enum { HEARTH_CACHE_ALWAYS = 0, HEARTH_CACHE_IF_ABSENT = 1, HEARTH_CACHE_IF_EQUAL = 2, HEARTH_CACHE_IF_CLAIMED = 3 } hearth_cache_condition;
 typedef enum { HEARTH_CACHE_COMPUTED = 0, HEARTH_CACHE_COALESCED = 1 } hearth_cache_event;
@@ -265,24 +265,24 @@ typedef enum {
 /* A value that was read. Pointers live until the next call. */
 typedef struct {
 	hearth_str bytes;
-	const hearth_cache_mark *marks;
-	size_t mark_count;
-	int form;
+	const hearth_cache_validator *validators;
+	size_t validator_count;
+	int encoding;
 	int64_t number;
 	uint64_t expires, stale;
-	hearth_cache_mark own;           /* the entry's, which is the first mark; 0 where the memory has no entry */
+	hearth_cache_validator own;           /* the entry's, which is the first validator; 0 where the memory has no entry */
 } hearth_cache_found;
 
 typedef struct {
 	hearth_str key, bytes;
-	int form;
+	int encoding;
 	int64_t number;
 	uint64_t ttl, fresh;
 	const hearth_str *tags;
 	size_t tag_count;
-	const hearth_cache_mark *marks;
-	size_t mark_count;
-	int condition, expected_form;
+	const hearth_cache_validator *validators;
+	size_t validator_count;
+	int condition, expected_encoding;
 	hearth_str expected;
 	int64_t expected_number;
 	uint64_t token;
@@ -292,7 +292,7 @@ typedef struct { hearth_str name; uint64_t value; } hearth_cache_figure;
 /* `left`: microseconds, 0 for no expiry. `reads` are counted up to 3. */
 typedef struct { hearth_str key; uint64_t size, reads, left; } hearth_cache_entry;
 
-bool hearth_on_cache_is_current(const hearth_cache_mark *marks, size_t count, uint64_t expires);
+bool hearth_on_cache_is_current(const hearth_cache_validator *validators, size_t count, uint64_t expires);
 int hearth_on_cache_read(hearth_str key, hearth_cache_found *out);
 /* Reads each of these keys. */
 int hearth_on_cache_read_many(const hearth_str *keys, size_t count, hearth_cache_found *out);
@@ -310,7 +310,7 @@ int hearth_on_cache_delete_tag(hearth_str tag);
 /* `deleted`: the number of values deleted. */
 int hearth_on_cache_delete_tags(const hearth_str *tags, size_t count, size_t *deleted);
 int hearth_on_cache_clear(void);
-int hearth_on_cache_tags(const hearth_str *tags, size_t count, hearth_cache_mark *out);
+int hearth_on_cache_tags(const hearth_str *tags, size_t count, hearth_cache_validator *out);
 /* `number`: the claim's, or the holder's if the name is claimed. An empty `owner` means the running task. */
 int hearth_on_cache_claim(int space, hearth_str name, hearth_str owner, uint64_t time, uint64_t *number);
 /* Returns the number of a claim that is held: by the owner of that name, or by any owner if the name is empty. */

@@ -117,15 +117,15 @@ pub type hearth_log_level = std::ffi::c_int;
 
 #[repr(C)]
 #[derive(Copy, Clone)]
-pub struct hearth_cache_mark {
-    pub stamp: u64,
+pub struct hearth_cache_validator {
+    pub sequence: u64,
     pub cell: u64,
 }
-pub const HEARTH_CACHE_NOTHING: hearth_cache_form = -1;
-pub const HEARTH_CACHE_INT: hearth_cache_form = 0;
-pub const HEARTH_CACHE_PLAIN: hearth_cache_form = 1;
-pub const HEARTH_CACHE_SERIALIZED: hearth_cache_form = 2;
-pub type hearth_cache_form = std::ffi::c_int;
+pub const HEARTH_CACHE_NOTHING: hearth_cache_encoding = -1;
+pub const HEARTH_CACHE_INT: hearth_cache_encoding = 0;
+pub const HEARTH_CACHE_PLAIN: hearth_cache_encoding = 1;
+pub const HEARTH_CACHE_SERIALIZED: hearth_cache_encoding = 2;
+pub type hearth_cache_encoding = std::ffi::c_int;
 pub const HEARTH_CACHE_LOCK: hearth_cache_space = 3;
 pub const HEARTH_CACHE_COMPUTATION: hearth_cache_space = 4;
 pub type hearth_cache_space = std::ffi::c_int;
@@ -154,29 +154,29 @@ pub type hearth_cache_outcome = std::ffi::c_int;
 #[derive(Copy, Clone)]
 pub struct hearth_cache_found {
     pub bytes: hearth_str,
-    pub marks: *const hearth_cache_mark,
-    pub mark_count: usize,
-    pub form: std::ffi::c_int,
+    pub validators: *const hearth_cache_validator,
+    pub validator_count: usize,
+    pub encoding: std::ffi::c_int,
     pub number: i64,
     pub expires: u64,
     pub stale: u64,
-    pub own: hearth_cache_mark,
+    pub own: hearth_cache_validator,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct hearth_cache_write {
     pub key: hearth_str,
     pub bytes: hearth_str,
-    pub form: std::ffi::c_int,
+    pub encoding: std::ffi::c_int,
     pub number: i64,
     pub ttl: u64,
     pub fresh: u64,
     pub tags: *const hearth_str,
     pub tag_count: usize,
-    pub marks: *const hearth_cache_mark,
-    pub mark_count: usize,
+    pub validators: *const hearth_cache_validator,
+    pub validator_count: usize,
     pub condition: std::ffi::c_int,
-    pub expected_form: std::ffi::c_int,
+    pub expected_encoding: std::ffi::c_int,
     pub expected: hearth_str,
     pub expected_number: i64,
     pub token: u64,
@@ -357,8 +357,11 @@ pub mod called_by_c {
     pub type hearth_on_budget_release = unsafe extern "C" fn(handle: i64, n: i64);
     pub type hearth_on_budget_used = unsafe extern "C" fn(handle: i64) -> i64;
     pub type hearth_on_report = unsafe extern "C" fn(text: hearth_str);
-    pub type hearth_on_cache_is_current =
-        unsafe extern "C" fn(marks: *const hearth_cache_mark, count: usize, expires: u64) -> bool;
+    pub type hearth_on_cache_is_current = unsafe extern "C" fn(
+        validators: *const hearth_cache_validator,
+        count: usize,
+        expires: u64,
+    ) -> bool;
     pub type hearth_on_cache_read =
         unsafe extern "C" fn(key: hearth_str, out: *mut hearth_cache_found) -> std::ffi::c_int;
     pub type hearth_on_cache_read_many = unsafe extern "C" fn(
@@ -397,7 +400,7 @@ pub mod called_by_c {
     pub type hearth_on_cache_tags = unsafe extern "C" fn(
         tags: *const hearth_str,
         count: usize,
-        out: *mut hearth_cache_mark,
+        out: *mut hearth_cache_validator,
     ) -> std::ffi::c_int;
     pub type hearth_on_cache_claim = unsafe extern "C" fn(
         space: std::ffi::c_int,

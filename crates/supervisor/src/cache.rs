@@ -1,6 +1,6 @@
 //! `hearth cache`: questions about the cache that come through the control socket, and their answers.
 
-use cache::{Cache, Form, Refused, Write};
+use cache::{Cache, Encoding, Refused, Write};
 use cache_link::Tiered;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -126,7 +126,8 @@ fn get(cache: Tiered<'_>, key: &CacheKey) -> Result<String, String> {
     let mut bytes = Vec::new();
     let found = cache.read(&key.bytes()?, &mut bytes).map_err(told)?;
     let found = found.ok_or_else(|| none(key))?;
-    cache::describe(found.form, found.int, &bytes).ok_or_else(|| "the bytes are not a value".into())
+    cache::describe(found.encoding, found.int, &bytes)
+        .ok_or_else(|| "the bytes are not a value".into())
 }
 
 fn set(
@@ -149,10 +150,10 @@ fn set(
     };
     cache
         .write(&Write {
-            form: if int.is_some() {
-                Form::Int
+            encoding: if int.is_some() {
+                Encoding::Int
             } else {
-                Form::Plain
+                Encoding::Plain
             },
             int: int.unwrap_or_default(),
             ttl,

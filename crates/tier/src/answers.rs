@@ -1,6 +1,6 @@
 //! Encodes answers.
 
-use cache::{Cache, Claim, Found, Mark, Refused, Stored};
+use cache::{Cache, Claim, Found, Refused, Stored, Validator};
 use cache_link::{Answer, encode};
 
 use crate::entry::Entry;
@@ -44,10 +44,12 @@ pub(crate) fn stored(result: Result<Stored, Refused>) -> Answer<'static> {
     }
 }
 
-pub(crate) fn marks(result: Result<Vec<Mark>, Refused>) -> EncodedAnswer {
-    or_refused(result.map(|marks| {
-        let marks = marks.iter().map(|mark| (mark.stamp, mark.cell));
-        sent(&Answer::Marks(marks.collect()))
+pub(crate) fn validators(result: Result<Vec<Validator>, Refused>) -> EncodedAnswer {
+    or_refused(result.map(|validators| {
+        let validators = validators
+            .iter()
+            .map(|validator| (validator.sequence, validator.cell));
+        sent(&Answer::Validators(validators.collect()))
     }))
 }
 
@@ -74,7 +76,7 @@ pub(crate) fn value<'e>(cache: &Cache, entry: &'e Entry) -> Answer<'e> {
         time => cache.now().saturating_add(time),
     };
     Answer::Value {
-        form: entry.form as u8,
+        encoding: entry.encoding as u8,
         int: entry.int,
         bytes: &entry.bytes,
         expires: after(entry.ttl),
@@ -84,7 +86,7 @@ pub(crate) fn value<'e>(cache: &Cache, entry: &'e Entry) -> Answer<'e> {
 
 pub(crate) fn found(found: &Found, bytes: &[u8]) -> EncodedAnswer {
     sent(&Answer::Value {
-        form: found.form as u8,
+        encoding: found.encoding as u8,
         int: found.int,
         bytes,
         expires: found.expires,

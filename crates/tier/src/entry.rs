@@ -1,11 +1,11 @@
 //! An entry in Redis: see [`scripts`](crate::scripts).
 
-use cache::{Condition, Form, Write};
+use cache::{Condition, Encoding, Write};
 
 /// The fields of an entry, and its remaining time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) form: Form,
+    pub(crate) encoding: Encoding,
     pub(crate) int: i64,
     pub(crate) bytes: Vec<u8>,
     /// Microseconds until the entry expires; 0 for never.
@@ -31,19 +31,19 @@ impl Entry {
     /// Returns `None` if there is no entry, or if this program has not written it.
     pub(crate) fn of((left, fields): Reply) -> Option<Entry> {
         let mut entry = Entry {
-            form: Form::Int,
+            encoding: Encoding::Int,
             int: 0,
             bytes: Vec::new(),
             ttl: u64::try_from(left).unwrap_or_default() * 1000,
             fresh: 0,
             tags: Vec::new(),
         };
-        let (mut form, mut value) = (None, None);
+        let (mut encoding, mut value) = (None, None);
         let mut fields = fields.into_iter();
         while let (Some(name), Some(content)) = (fields.next(), fields.next()) {
             match name.as_slice() {
                 b"v" => value = Some(content),
-                b"f" => form = number(&content),
+                b"f" => encoding = number(&content),
                 b"s" => {
                     let before_end = u64::try_from(number(&content)?).ok()? * 1000;
                     if before_end > 0 && entry.ttl > 0 {
@@ -54,13 +54,13 @@ impl Entry {
                 _ => {}
             }
         }
-        entry.form = match form? {
-            0 => Form::Int,
-            1 => Form::Plain,
-            2 => Form::Serialized,
+        entry.encoding = match encoding? {
+            0 => Encoding::Int,
+            1 => Encoding::Plain,
+            2 => Encoding::Serialized,
             _ => return None,
         };
-        if entry.form == Form::Int {
+        if entry.encoding == Encoding::Int {
             entry.int = number(&value?)?;
         } else {
             entry.bytes = value?;
@@ -74,11 +74,11 @@ impl Entry {
     }
 }
 
-/// Returns the value of an entry in the form that Redis stores.
-pub(crate) fn value(form: Form, int: i64, bytes: &[u8]) -> Vec<u8> {
-    match form {
-        Form::Int => int.to_string().into_bytes(),
-        Form::Plain | Form::Serialized => bytes.to_vec(),
+/// Returns the value of an entry as Redis stores it.
+pub(crate) fn value(encoding: Encoding, int: i64, bytes: &[u8]) -> Vec<u8> {
+    match encoding {
+        Encoding::Int => int.to_string().into_bytes(),
+        Encoding::Plain | Encoding::Serialized => bytes.to_vec(),
     }
 }
 
@@ -100,10 +100,10 @@ pub(crate) fn condition(
         Condition::Always => ("", vec![], vec![]),
         Condition::Absent => ("absent", vec![], vec![]),
         Condition::Claimed(_) => ("claimed", claim.unwrap_or("-").into(), vec![]),
-        Condition::Equals(form, int, bytes) => (
+        Condition::Equals(encoding, int, bytes) => (
             "equal",
-            (form as u8).to_string().into_bytes(),
-            value(form, int, bytes),
+            (encoding as u8).to_string().into_bytes(),
+            value(encoding, int, bytes),
         ),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cache::{Mark, Space, Stored, Write};
+use cache::{Space, Stored, Validator, Write};
 use cache_link::{Answer, Question};
 use redis::Cmd;
 use serde_bytes::Bytes;
@@ -134,7 +134,7 @@ impl Tier {
         let tags: Vec<&[u8]> = entry.named_tags().map(|(name, _)| &name[..]).collect();
         let versions: Vec<i64> = entry.named_tags().map(|(_, version)| *version).collect();
         let write = Write {
-            form: entry.form,
+            encoding: entry.encoding,
             int: entry.int,
             ttl: entry.ttl,
             fresh: entry.fresh,
@@ -199,7 +199,7 @@ impl Tier {
         self.through(
             [],
             &self.making(&owned, get),
-            |_| answers::marks(self.cache.tags(names)),
+            |_| answers::validators(self.cache.tags(names)),
             |state, ticket, versions: Vec<Vec<u8>>| {
                 let versions: Option<Vec<i64>> = versions.iter().map(|one| number(one)).collect();
                 let is_still = names
@@ -207,10 +207,10 @@ impl Tier {
                     .all(|name| state.order.is_still(ticket, &of_tag(name)));
                 match versions.filter(|versions| versions.len() == names.len()) {
                     Some(versions) if is_still => {
-                        answers::marks(self.cache.tags_of(names, &versions))
+                        answers::validators(self.cache.tags_of(names, &versions))
                     }
-                    // Marks of no tag, with which the computed value is not kept.
-                    _ => answers::marks(Ok(vec![Mark::default(); names.len()])),
+                    // Validators of no tag, with which the computed value is not kept.
+                    _ => answers::validators(Ok(vec![Validator::default(); names.len()])),
                 }
             },
             |_, why| refused(why),

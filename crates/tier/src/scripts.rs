@@ -4,7 +4,7 @@
 //! | field | content |
 //! |---|---|
 //! | `v` | the value: an integer in decimal digits, or bytes |
-//! | `f` | the number of its form, as in the memory |
+//! | `f` | the number of its encoding, as in the memory |
 //! | `s` | how many milliseconds before its expiry another value is to be computed; `0` for never |
 //! | `_` | nothing; see `Call::signed` |
 //! | `T` and the name of a tag | the version that the tag had; the tag without a name is that of the whole cache |
@@ -53,7 +53,7 @@ pub(crate) const NO_KEY: i64 = -2;
 
 /// A write ends the computation of its key, because the computed value would be older.
 ///
-/// KEYS: entry, computation. ARGV: prefix of tags, condition, its two values, ttl, form, `s`, value, then names of tags and
+/// KEYS: entry, computation. ARGV: prefix of tags, condition, its two values, ttl, encoding, `s`, value, names of tags and
 /// the versions that they must have, empty for any. Returns the versions, or nothing if the condition does not hold.
 const WRITE: &str = "
 local condition = ARGV[2]

@@ -1,6 +1,6 @@
 //! Writing: the call to Redis, and the entry that the memory keeps.
 
-use cache::{Condition, Form, Mark, Refused, Stored, Write};
+use cache::{Condition, Encoding, Refused, Stored, Validator, Write};
 use cache_link::{Answer, WriteMessage};
 use redis::Cmd;
 
@@ -68,9 +68,9 @@ impl Tier {
                 .arg(name)
                 .arg(first)
                 .arg(second);
-            set.arg(milliseconds(write.ttl)).arg(write.form as u8);
+            set.arg(milliseconds(write.ttl)).arg(write.encoding as u8);
             set.arg(before_end(write));
-            set.arg(value(write.form, write.int, write.bytes));
+            set.arg(value(write.encoding, write.int, write.bytes));
         });
         let epoch = claim.map(|claim| claim.epoch.to_string());
         set.arg("").arg(epoch.unwrap_or_default());
@@ -83,17 +83,17 @@ impl Tier {
     /// Returns names and versions of the tags for the entry; the versions are fixed for a computation. `None` if one of its
     /// tags is gone.
     pub(crate) fn tags_of(&self, wanted: &WriteMessage<'_>) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
-        if wanted.marks.is_empty() {
+        if wanted.validators.is_empty() {
             let names: Vec<_> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
             let any = vec![String::new(); names.len()];
             return Some((names, any));
         }
-        let marks: Vec<Mark> = wanted
-            .marks
+        let validators: Vec<Validator> = wanted
+            .validators
             .iter()
-            .map(|&(stamp, cell)| Mark { stamp, cell })
+            .map(|&(sequence, cell)| Validator { sequence, cell })
             .collect();
-        let tags = self.cache.versions(&marks)?;
+        let tags = self.cache.versions(&validators)?;
         Some(
             tags.into_iter()
                 .map(|(name, version)| (name, version.to_string()))
@@ -128,7 +128,7 @@ impl Tier {
             };
             let write = Write {
                 tags: &tags,
-                marks: &[],
+                validators: &[],
                 condition,
                 ..*write
             };
@@ -170,7 +170,7 @@ impl Tier {
             |state, ticket, reply: Reply| match reply.0 {
                 NO_NUMBER => refused(Refused::NotInt),
                 TOO_LARGE => refused(Refused::Overflow),
-                _ => match Entry::of(reply).filter(|entry| entry.form == Form::Int) {
+                _ => match Entry::of(reply).filter(|entry| entry.encoding == Encoding::Int) {
                     Some(entry) => {
                         if !self.keep(state, ticket, key, &entry) {
                             self.cache.forget(key);

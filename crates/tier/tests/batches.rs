@@ -3,7 +3,7 @@
 
 mod support;
 
-use cache::{Condition, Form, Refused, Stored, Write};
+use cache::{Condition, Encoding, Refused, Stored, Write};
 use support::{Server, Worker, int, until};
 use testkit::service::Redis;
 
@@ -169,7 +169,7 @@ fn values_of_all_sizes_come_in_a_batch() {
         .iter()
         .zip(&values)
         .map(|(key, bytes)| Write {
-            form: Form::Plain,
+            encoding: Encoding::Plain,
             bytes,
             ..int(key, 0)
         })
@@ -192,7 +192,7 @@ fn one_that_cannot_be_written_is_no_reason_to_lose_the_others() {
     let (a, b) = (first.worker(), second.worker());
     let huge = vec![0; 1 << 20];
     let large = Write {
-        form: Form::Plain,
+        encoding: Encoding::Plain,
         bytes: &huge,
         ..int("large", 0)
     };

@@ -137,17 +137,17 @@ fn a_token(server: &Server) -> u64 {
 fn a_tag_deleted_during_a_computation_ends_its_value() {
     let (_redis, first, second) = two();
     let (a, b) = workers(&first, &second);
-    let marks = a.tiered().tags(&[b"t"]).unwrap();
+    let validators = a.tiered().tags(&[b"t"]).unwrap();
     b.delete_tag("t");
     a.write(&Write {
-        marks: &marks,
+        validators: &validators,
         ..int("k", 1)
     });
     a.comes("k", None);
     assert_eq!(b.get("k"), None);
-    let marks = a.tiered().tags(&[b"t"]).unwrap();
+    let validators = a.tiered().tags(&[b"t"]).unwrap();
     a.write(&Write {
-        marks: &marks,
+        validators: &validators,
         ..int("k", 2)
     });
     assert_eq!(a.get("k"), Some(2));

@@ -5,7 +5,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use cache::{Form, Owner, Refused, Space, Write};
+use cache::{Encoding, Owner, Refused, Space, Write};
 use support::{Server, Worker, int, options, until};
 use testkit::service::Redis;
 
@@ -172,7 +172,7 @@ fn a_full_redis_refuses_writes_or_evicts_and_no_copy_outlives_its_value() {
     let bytes = vec![7; 20_000];
     let write = |key: &str| {
         a.tiered().write(&Write {
-            form: Form::Plain,
+            encoding: Encoding::Plain,
             bytes: &bytes,
             ..int(key, 0)
         })

@@ -5,7 +5,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use cache::{Form, Refused, Write};
+use cache::{Encoding, Refused, Write};
 use support::{int, two, until, workers};
 
 #[test]
@@ -33,9 +33,9 @@ fn values_of_each_form_come_as_they_were() {
     let (_redis, first, second) = two();
     let (a, b) = workers(&first, &second);
     let bytes: Vec<u8> = (0..200_000u32).map(|n| n as u8).collect();
-    for (key, form) in [("plain", Form::Plain), ("object", Form::Serialized)] {
+    for (key, encoding) in [("plain", Encoding::Plain), ("object", Encoding::Serialized)] {
         assert!(a.write(&Write {
-            form,
+            encoding,
             bytes: &bytes,
             ..int(key, 0)
         }));
@@ -72,7 +72,7 @@ fn counters_are_exact_and_whole() {
     a.set("high", i64::MAX);
     assert_eq!(b.increment("high", 1), Err(Refused::Overflow));
     assert!(a.write(&Write {
-        form: Form::Plain,
+        encoding: Encoding::Plain,
         bytes: b"\x00",
         ..int("text", 0)
     }));

@@ -79,10 +79,10 @@ static bool wrap(hearth_cache_write *write, int64_t *sum)
 	int64_t by = write->number;
 	hearth_cache_found found;
 
-	while (hearth_on_cache_read(write->key, &found) == HEARTH_CACHE_YES && found.form == HEARTH_CACHE_INT) {
+	while (hearth_on_cache_read(write->key, &found) == HEARTH_CACHE_YES && found.encoding == HEARTH_CACHE_INT) {
 		write->ttl = time_left(&found);
 		write->condition = HEARTH_CACHE_IF_EQUAL;
-		write->form = write->expected_form = HEARTH_CACHE_INT;
+		write->encoding = write->expected_encoding = HEARTH_CACHE_INT;
 		write->expected_number = found.number;
 		write->number = *sum = (int64_t) ((uint64_t) found.number + (uint64_t) by);
 		switch (hearth_on_cache_write(write)) {
@@ -162,7 +162,7 @@ ZEND_FUNCTION(hearth_apcu_cas)
 		if (hearth_on_cache_read(write.key, &found) == HEARTH_CACHE_YES) {
 			write.ttl = time_left(&found);
 		}
-		write.form = write.expected_form = HEARTH_CACHE_INT;
+		write.encoding = write.expected_encoding = HEARTH_CACHE_INT;
 		write.number = after;
 		write.condition = HEARTH_CACHE_IF_EQUAL;
 		write.expected_number = before;

@@ -182,9 +182,9 @@ zend_string *hearth_cache_key_shown(hearth_str key)
 	return smart_str_extract(&shown);
 }
 
-bool hearth_cache_forget(hearth_str key, const hearth_cache_mark *own, zend_string *why)
+bool hearth_cache_forget(hearth_str key, const hearth_cache_validator *own, zend_string *why)
 {
-	if (!EG(exception) && (own->stamp == 0 || hearth_on_cache_is_current(own, 1, 0))) {
+	if (!EG(exception) && (own->sequence == 0 || hearth_on_cache_is_current(own, 1, 0))) {
 		zend_string *shown = hearth_cache_key_shown(key);
 
 		hearth_log(HEARTH_LOG_WARNING, "a value of the cache cannot be read any more and was deleted: its class is gone or has "
@@ -208,7 +208,7 @@ static bool fetch_shared(hearth_str key, zval *out, uint64_t *stale)
 		return false;
 	}
 	*stale = found.stale;
-	if (found.form != HEARTH_CACHE_SERIALIZED) {
+	if (found.encoding != HEARTH_CACHE_SERIALIZED) {
 		return hearth_cache_copy_make(key, &found, out) || hearth_cache_forget(key, &found.own, NULL);
 	}
 	bytes = zend_string_init(found.bytes.ptr, found.bytes.len, 0);

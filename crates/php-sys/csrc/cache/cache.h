@@ -23,7 +23,7 @@ typedef struct {
 
 /* An encoded value. hearth_cache_encoded_free releases `bytes`. */
 typedef struct {
-	int form;
+	int encoding;
 	int64_t number;
 	smart_str bytes;
 } hearth_cache_encoded;
@@ -93,7 +93,7 @@ zend_string *hearth_cache_key_shown(hearth_str key);
  * Deletes a value that can no longer be read, so that it is made again. The value stays where an exception is pending, because that
  * is not about the value, and where another has been written since it was read. Always false. Takes ownership of `why`, which may be NULL.
  */
-bool hearth_cache_forget(hearth_str key, const hearth_cache_mark *own, zend_string *why);
+bool hearth_cache_forget(hearth_str key, const hearth_cache_validator *own, zend_string *why);
 /* Converts to microseconds, 0 for no expiry, -1 for a time that is over; false: an exception is pending. */
 bool hearth_cache_time(double seconds, bool none, uint32_t argument, int64_t *out);
 /* Names of tags in the form of the store, including those of the namespaces; false: an exception is pending. */

@@ -1,6 +1,6 @@
 /*
- * Decoded values of the cache, kept by this process. A copy is used again for as long as its stamp is the entry's in the
- * store; then a get is a look into a table, whatever the size of the value.
+ * Decoded values of the cache, kept by this process. A copy is used again for as long as its sequence number is the
+ * entry's in the store; then a get is one lookup in a table, whatever the size of the value.
  *
  * No request can change what the next one gets: strings and arrays are copied by the engine before they are written to, and
  * values with objects are not kept. In a resident worker and in `hearth run` a copy is memory of the engine, with one owner
@@ -19,7 +19,7 @@ typedef struct hearth_copy {
 	size_t start;                    /* offset of the key's part behind the namespace; a NUL byte is before it */
 	bool used;                       /* used since it was last considered for removal */
 	size_t count;
-	hearth_cache_mark marks[];
+	hearth_cache_validator validators[];
 } hearth_copy;
 
 static HashTable copies;
@@ -131,7 +131,7 @@ static hearth_copy *find(const hearth_cache_object *self, zend_string *key)
 
 static bool give(hearth_copy *copy, uint64_t until, zval *out)
 {
-	if (!hearth_on_cache_is_current(copy->marks, copy->count, until)) {
+	if (!hearth_on_cache_is_current(copy->validators, copy->count, until)) {
 		return false;
 	}
 	copy->used = true;
@@ -166,13 +166,13 @@ static size_t start_of(hearth_str key)
 
 static void keep(hearth_str key, const hearth_cache_found *found, zval *value, size_t size)
 {
-	hearth_copy *copy = pecalloc(1, sizeof *copy + found->mark_count * sizeof *copy->marks, 1), *before;
+	hearth_copy *copy = pecalloc(1, sizeof *copy + found->validator_count * sizeof *copy->validators, 1), *before;
 
 	ZVAL_COPY(&copy->value, value);
 	copy->expires = found->expires;
 	copy->stale = found->stale;
-	copy->count = found->mark_count;
-	memcpy(copy->marks, found->marks, found->mark_count * sizeof *copy->marks);
+	copy->count = found->validator_count;
+	memcpy(copy->validators, found->validators, found->validator_count * sizeof *copy->validators);
 	copy->size = size;
 	if (!begun) {
 		begun = true;
@@ -204,7 +204,7 @@ static void throw_away_later(zval *value, size_t size)
 
 static bool make(const hearth_cache_found *found, bool shared, zval *out, size_t *size)
 {
-	if (found->form == HEARTH_CACHE_INT) {
+	if (found->encoding == HEARTH_CACHE_INT) {
 		ZVAL_LONG(out, (zend_long) found->number);
 		return true;
 	}

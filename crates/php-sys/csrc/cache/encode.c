@@ -151,11 +151,11 @@ bool hearth_cache_encode(zval *value, uint32_t argument, hearth_cache_encoded *o
 	memset(out, 0, sizeof *out);
 	ZVAL_DEREF(value);
 	if (Z_TYPE_P(value) == IS_LONG) {
-		out->form = HEARTH_CACHE_INT;
+		out->encoding = HEARTH_CACHE_INT;
 		out->number = Z_LVAL_P(value);
 		return true;
 	}
-	out->form = HEARTH_CACHE_PLAIN;
+	out->encoding = HEARTH_CACHE_PLAIN;
 	put(&to, value, DEPTH);
 	if (to.references) {
 		zend_hash_destroy(to.references);
@@ -164,7 +164,7 @@ bool hearth_cache_encode(zval *value, uint32_t argument, hearth_cache_encoded *o
 	if (to.mistake) {
 		zend_argument_value_error(argument, "%s", to.mistake);
 	} else if (to.is_php) {
-		out->form = HEARTH_CACHE_SERIALIZED;
+		out->encoding = HEARTH_CACHE_SERIALIZED;
 		if (serialize(value, &out->bytes)) {
 			return true;
 		}

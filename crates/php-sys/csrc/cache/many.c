@@ -84,16 +84,16 @@ static void take(const hearth_cache_keys *keys, const hearth_cache_found *found,
 	for (size_t i = 0; i < keys->count; i++) {
 		const hearth_cache_found *one = &found[i];
 
-		if (one->form == HEARTH_CACHE_SERIALIZED) {
+		if (one->encoding == HEARTH_CACHE_SERIALIZED) {
 			ZVAL_NEW_STR(&out[i], zend_string_init(one->bytes.ptr, one->bytes.len, 0));
-		} else if (one->form == HEARTH_CACHE_NOTHING
+		} else if (one->encoding == HEARTH_CACHE_NOTHING
 				|| !(manner == PEEK ? hearth_cache_value_make(one, &out[i]) : hearth_cache_copy_make(keys->list[i], one, &out[i]))) {
 			ZVAL_UNDEF(&out[i]);
 		}
 	}
 }
 
-static void make_object(hearth_str key, const hearth_cache_mark *own, zval *out)
+static void make_object(hearth_str key, const hearth_cache_validator *own, zval *out)
 {
 	zend_string *bytes = Z_STR_P(out), *why = NULL;
 
@@ -117,7 +117,7 @@ static bool read_all(const hearth_cache_keys *keys, manner manner, zval *out)
 	}
 	/* Values left as bytes after an exception are freed by the caller. */
 	for (size_t i = 0; done && manner != LOOK && i < keys->count && !EG(exception); i++) {
-		if (found[i].form == HEARTH_CACHE_SERIALIZED) {
+		if (found[i].encoding == HEARTH_CACHE_SERIALIZED) {
 			make_object(keys->list[i], &found[i].own, &out[i]);
 		}
 	}
@@ -233,7 +233,7 @@ void hearth_cache_write_many(const hearth_cache_keys *keys, const hearth_cache_e
 		outcomes[i] = HEARTH_CACHE_NO;
 		writes[i] = (hearth_cache_write){
 			.key = keys->list[i], .ttl = (uint64_t) terms->ttl, .tags = terms->tags.list, .tag_count = terms->tags.count,
-			.form = encoded[i].form, .number = encoded[i].number, .bytes = hearth_cache_bytes(&encoded[i]), .condition = condition,
+			.encoding = encoded[i].encoding, .number = encoded[i].number, .bytes = hearth_cache_bytes(&encoded[i]), .condition = condition,
 		};
 	}
 	hearth_on_cache_write_many(writes, keys->count, whole, outcomes);

@@ -165,11 +165,11 @@ ZEND_METHOD(Hearth_Cache, compareAndSwap)
 		zend_argument_value_error(4, "must be greater than 0, or null for ever");
 	} else if (hearth_cache_encode(before, 2, &expected) && hearth_cache_encode(value, 3, &encoded)) {
 		write = hearth_cache_write_of(&full, &terms);
-		write.form = encoded.form;
+		write.encoding = encoded.encoding;
 		write.number = encoded.number;
 		write.bytes = hearth_cache_bytes(&encoded);
 		write.condition = HEARTH_CACHE_IF_EQUAL;
-		write.expected_form = expected.form;
+		write.expected_encoding = expected.encoding;
 		write.expected_number = expected.number;
 		write.expected = hearth_cache_bytes(&expected);
 		RETVAL_BOOL(hearth_cache_done(hearth_on_cache_write(&write), write.bytes.len));

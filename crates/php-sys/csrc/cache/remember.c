@@ -21,7 +21,7 @@ typedef struct {
 	int64_t ttl, stale_for;
 	int64_t took;                    /* microseconds that the computation took */
 	hearth_cache_tags tags;
-	hearth_cache_mark marks[HEARTH_CACHE_MAX_TAGS];
+	hearth_cache_validator validators[HEARTH_CACHE_MAX_TAGS];
 	zend_string *argument;           /* argument of the callable, or NULL */
 	uint64_t token;                  /* claim of the computation; 0: others may compute too */
 	zend_long process;               /* the process that has the claim: not its pcntl_fork() copy */
@@ -62,13 +62,13 @@ static void store(computation *of, zval *value)
 	if (of->ttl < 0 || !hearth_cache_encode(value, 3, &encoded)) {
 		return;
 	}
-	write.form = encoded.form;
+	write.encoding = encoded.encoding;
 	write.number = encoded.number;
 	write.bytes = hearth_cache_bytes(&encoded);
 	write.ttl = of->ttl ? (uint64_t) (of->ttl + of->stale_for) : 0;
 	write.fresh = fresh_for(of);
-	write.marks = of->marks;
-	write.mark_count = of->tags.count;
+	write.validators = of->validators;
+	write.validator_count = of->tags.count;
 	if (of->token) {
 		write.condition = HEARTH_CACHE_IF_CLAIMED;
 		write.token = of->token;
@@ -88,7 +88,7 @@ static void store(computation *of, zval *value)
 static bool mark_tags(computation *of)
 {
 	return of->tags.count == 0
-		|| hearth_on_cache_tags(of->tags.list, of->tags.count, of->marks) == HEARTH_CACHE_YES;
+		|| hearth_on_cache_tags(of->tags.list, of->tags.count, of->validators) == HEARTH_CACHE_YES;
 }
 
 static zval *property(zval *object, const char *name, size_t length, zval *space)
@@ -110,14 +110,14 @@ static bool take_terms(computation *of, zval *result)
 		&& hearth_cache_time(Z_TYPE_P(ttl) == IS_NULL ? 0 : zval_get_double(ttl), Z_TYPE_P(ttl) == IS_NULL, 2, &of->ttl);
 	tags = property(result, ZEND_STRL("tags"), &space);
 	if (is_kept && Z_TYPE_P(tags) == IS_ARRAY && zend_hash_num_elements(Z_ARRVAL_P(tags)) > 0) {
-		hearth_cache_mark before[HEARTH_CACHE_MAX_TAGS];
+		hearth_cache_validator before[HEARTH_CACHE_MAX_TAGS];
 		size_t count = of->tags.count;
 
-		/* The namespaces' tags come first: their marks stay those from before the computation. */
-		memcpy(before, of->marks, count * sizeof *before);
+		/* The namespaces' tags come first: their validators stay those from before the computation. */
+		memcpy(before, of->validators, count * sizeof *before);
 		smart_str_free(&of->tags.text);
 		is_kept = hearth_cache_tags_of(of->self, Z_ARRVAL_P(tags), 3, &of->tags) && mark_tags(of);
-		memcpy(of->marks, before, MIN(count, of->tags.count) * sizeof *before);
+		memcpy(of->validators, before, MIN(count, of->tags.count) * sizeof *before);
 	}
 	ZVAL_COPY(&value, property(result, ZEND_STRL("value"), &space));
 	zval_ptr_dtor(result);

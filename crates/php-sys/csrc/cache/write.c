@@ -41,7 +41,7 @@ bool hearth_cache_write_value(const hearth_cache_object *self, zend_string *name
 		return false;
 	}
 	write = hearth_cache_write_of(&key, terms);
-	write.form = encoded.form;
+	write.encoding = encoded.encoding;
 	write.number = encoded.number;
 	write.bytes = hearth_cache_bytes(&encoded);
 	write.condition = condition;

@@ -1,50 +1,55 @@
 //! Conversion between the cache's structs and those of C.
 
-use cache::{Condition, Form, Found, Mark, Write};
-use php_sys::{self as sys, hearth_cache_found, hearth_cache_mark, hearth_cache_write, hearth_str};
+use cache::{Condition, Encoding, Found, Validator, Write};
+use php_sys::{
+    self as sys, hearth_cache_found, hearth_cache_validator, hearth_cache_write, hearth_str,
+};
 
 use crate::callbacks::arguments::FromC;
 
-pub(super) fn mark(mark: &hearth_cache_mark) -> Mark {
-    Mark {
-        stamp: mark.stamp,
-        cell: mark.cell,
+pub(super) fn validator(validator: &hearth_cache_validator) -> Validator {
+    Validator {
+        sequence: validator.sequence,
+        cell: validator.cell,
     }
 }
 
-pub(super) fn mark_for_c(mark: &Mark) -> hearth_cache_mark {
-    hearth_cache_mark {
-        stamp: mark.stamp,
-        cell: mark.cell,
+pub(super) fn validator_for_c(validator: &Validator) -> hearth_cache_validator {
+    hearth_cache_validator {
+        sequence: validator.sequence,
+        cell: validator.cell,
     }
 }
 
-/// Makes the struct for C of a found value: its bytes are `bytes`, and its marks are `marks`.
+/// Makes the struct for C of a found value: its bytes are `bytes`, and its validators are `validators`.
 pub(super) fn found_for_c(
     found: &Found,
     bytes: &[u8],
-    marks: &[hearth_cache_mark],
+    validators: &[hearth_cache_validator],
 ) -> hearth_cache_found {
     hearth_cache_found {
         bytes: hearth_str::new(bytes),
-        marks: marks.as_ptr(),
-        mark_count: marks.len(),
-        form: found.form as i32,
+        validators: validators.as_ptr(),
+        validator_count: validators.len(),
+        encoding: found.encoding as i32,
         number: found.int,
         expires: found.expires,
         stale: found.stale,
-        own: marks
+        own: validators
             .first()
             .copied()
-            .unwrap_or(hearth_cache_mark { stamp: 0, cell: 0 }),
+            .unwrap_or(hearth_cache_validator {
+                sequence: 0,
+                cell: 0,
+            }),
     }
 }
 
-fn form(number: i32) -> Form {
+fn encoding(number: i32) -> Encoding {
     match number {
-        sys::HEARTH_CACHE_INT => Form::Int,
-        sys::HEARTH_CACHE_PLAIN => Form::Plain,
-        _ => Form::Serialized,
+        sys::HEARTH_CACHE_INT => Encoding::Int,
+        sys::HEARTH_CACHE_PLAIN => Encoding::Plain,
+        _ => Encoding::Serialized,
     }
 }
 
@@ -52,14 +57,14 @@ fn form(number: i32) -> Form {
 pub(super) struct GivenWrite<'a> {
     write: Write<'a>,
     tags: Vec<&'a [u8]>,
-    marks: Vec<Mark>,
+    validators: Vec<Validator>,
 }
 
 impl GivenWrite<'_> {
     pub(super) fn write(&self) -> Write<'_> {
         Write {
             tags: &self.tags,
-            marks: &self.marks,
+            validators: &self.validators,
             ..self.write
         }
     }
@@ -75,22 +80,22 @@ impl<'a> FromC for GivenWrite<'a> {
         let bytes_of = |text: hearth_str| unsafe { text.bytes() };
         // SAFETY: C passes `tag_count` names; an absent list is null.
         let tags = unsafe { names(given.tags, given.tag_count) };
-        // SAFETY: C passes `mark_count` marks; an absent list is null.
-        let marks = unsafe { items(given.marks, given.mark_count) };
+        // SAFETY: C passes `validator_count` validators; an absent list is null.
+        let validators = unsafe { items(given.validators, given.validator_count) };
         Self {
             write: Write {
                 key: bytes_of(given.key),
-                form: form(given.form),
+                encoding: encoding(given.encoding),
                 int: given.number,
                 bytes: bytes_of(given.bytes),
                 ttl: given.ttl,
                 fresh: given.fresh,
                 tags: &[],
-                marks: &[],
+                validators: &[],
                 condition: condition(given, bytes_of(given.expected)),
             },
             tags,
-            marks: marks.iter().map(mark).collect(),
+            validators: validators.iter().map(validator).collect(),
         }
     }
 }
@@ -98,9 +103,11 @@ impl<'a> FromC for GivenWrite<'a> {
 fn condition<'a>(given: &hearth_cache_write, expected: &'a [u8]) -> Condition<'a> {
     match given.condition {
         sys::HEARTH_CACHE_IF_ABSENT => Condition::Absent,
-        sys::HEARTH_CACHE_IF_EQUAL => {
-            Condition::Equals(form(given.expected_form), given.expected_number, expected)
-        }
+        sys::HEARTH_CACHE_IF_EQUAL => Condition::Equals(
+            encoding(given.expected_encoding),
+            given.expected_number,
+            expected,
+        ),
         sys::HEARTH_CACHE_IF_CLAIMED => Condition::Claimed(given.token),
         _ => Condition::Always,
     }

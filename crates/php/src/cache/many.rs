@@ -6,18 +6,20 @@ use std::slice;
 
 use cache::{Cache, Placed, Refused, Stored, Write};
 use cache_link::Tiered;
-use php_sys::{self as sys, hearth_cache_found, hearth_cache_mark, hearth_cache_write, hearth_str};
+use php_sys::{
+    self as sys, hearth_cache_found, hearth_cache_validator, hearth_cache_write, hearth_str,
+};
 
-use super::convert::{GivenWrite, found_for_c, mark_for_c, names};
+use super::convert::{GivenWrite, found_for_c, names, validator_for_c};
 use super::place::with_tiers;
 use super::{KEPT_BUFFER, outcome};
 use crate::callbacks::arguments::FromC as _;
 
-/// The result of the last read: bytes and marks.
+/// The result of the last read: bytes and validators.
 #[derive(Default)]
 struct Buffers {
     bytes: Vec<u8>,
-    marks: Vec<hearth_cache_mark>,
+    validators: Vec<hearth_cache_validator>,
 }
 
 thread_local! {
@@ -45,18 +47,19 @@ fn read(read: Read, keys: &[&[u8]], out: &mut [hearth_cache_found]) -> c_int {
 
 impl Buffers {
     fn give(&mut self, placed: &[Option<Placed>], out: &mut [hearth_cache_found]) {
-        self.marks.clear();
+        self.validators.clear();
         for (found, _) in placed.iter().flatten() {
-            self.marks.extend(found.marks.iter().map(mark_for_c));
+            self.validators
+                .extend(found.validators.iter().map(validator_for_c));
         }
-        let mut marks = &self.marks[..];
+        let mut validators = &self.validators[..];
         for (placed, out) in placed.iter().zip(out) {
             let Some((found, range)) = placed else {
-                out.form = sys::HEARTH_CACHE_NOTHING;
+                out.encoding = sys::HEARTH_CACHE_NOTHING;
                 continue;
             };
             let own;
-            (own, marks) = marks.split_at(found.marks.len());
+            (own, validators) = validators.split_at(found.validators.len());
             *out = found_for_c(found, &self.bytes[range.clone()], own);
         }
     }

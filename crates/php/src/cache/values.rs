@@ -5,24 +5,24 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 use cache::Stored;
-use php_sys::{hearth_cache_found, hearth_cache_mark, hearth_str};
+use php_sys::{hearth_cache_found, hearth_cache_validator, hearth_str};
 
 use super::KEPT_BUFFER;
-use super::convert::{GivenWrite, found_for_c, mark, mark_for_c, names};
+use super::convert::{GivenWrite, found_for_c, names, validator, validator_for_c};
 use super::place::{at_hand, count_hit, with_tiers};
 
 thread_local! {
     /// The result of the last read, which C code decodes at once.
-    static READ: RefCell<(Vec<u8>, Vec<hearth_cache_mark>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    static READ: RefCell<(Vec<u8>, Vec<hearth_cache_validator>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// Whether a copy is current: the fast path of every get, one load per stamp and no lock.
+/// Whether a copy is current: the fast path of every get, one load per sequence number and no lock.
 #[inline]
-fn is_current(marks: &[hearth_cache_mark], expires: u64) -> bool {
+fn is_current(validators: &[hearth_cache_validator], expires: u64) -> bool {
     let Some(cache) = at_hand() else {
         return false;
     };
-    let current = cache.are_current(marks.iter().map(mark), expires);
+    let current = cache.are_current(validators.iter().map(validator), expires);
     if current {
         count_hit(cache);
     }
@@ -37,23 +37,23 @@ fn read(key: &[u8], out: &mut MaybeUninit<hearth_cache_found>) -> c_int {
             buffer = Vec::new();
         }
         let read = cache.read(key, &mut buffer);
-        READ.with_borrow_mut(|(bytes, marks)| {
+        READ.with_borrow_mut(|(bytes, validators)| {
             *bytes = buffer;
             let Some(found) = read? else {
                 return Ok(false);
             };
-            marks.clear();
-            marks.extend(found.marks.iter().map(mark_for_c));
-            out.write(found_for_c(&found, bytes, marks));
+            validators.clear();
+            validators.extend(found.validators.iter().map(validator_for_c));
+            out.write(found_for_c(&found, bytes, validators));
             Ok(true)
         })
     })
 }
 
 quick_callbacks! {
-    fn hearth_on_cache_is_current(marks: *const hearth_cache_mark, count: usize, expires: u64) -> bool {
-        // SAFETY: C passes `count` marks, at least one.
-        is_current(unsafe { std::slice::from_raw_parts(marks, count) }, expires)
+    fn hearth_on_cache_is_current(validators: *const hearth_cache_validator, count: usize, expires: u64) -> bool {
+        // SAFETY: C passes `count` validators, at least one.
+        is_current(unsafe { std::slice::from_raw_parts(validators, count) }, expires)
     }
 
     fn hearth_on_cache_read(key: &[u8], out: &mut MaybeUninit<hearth_cache_found>) -> c_int {
@@ -84,14 +84,14 @@ quick_callbacks! {
         with_tiers(|cache| cache.clear().map(|()| true))
     }
 
-    fn hearth_on_cache_tags(tags: *const hearth_str, count: usize, out: *mut hearth_cache_mark) -> c_int {
+    fn hearth_on_cache_tags(tags: *const hearth_str, count: usize, out: *mut hearth_cache_validator) -> c_int {
         // SAFETY: C passes `count` names that live during the call.
         let names = unsafe { names(tags, count) };
-        // SAFETY: C passes room for as many marks, initialised.
+        // SAFETY: C passes room for as many validators, initialised.
         let out = unsafe { std::slice::from_raw_parts_mut(out, count) };
         with_tiers(|cache| {
-            for (place, mark) in out.iter_mut().zip(&cache.tags(&names)?) {
-                *place = mark_for_c(mark);
+            for (place, validator) in out.iter_mut().zip(&cache.tags(&names)?) {
+                *place = validator_for_c(validator);
             }
             Ok(true)
         })

@@ -5,8 +5,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 
 use php_sys::{
-    self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_mark, hearth_cache_write,
-    hearth_header, hearth_response, hearth_str,
+    self as sys, hearth_cache_figure, hearth_cache_found, hearth_cache_validator,
+    hearth_cache_write, hearth_header, hearth_response, hearth_str,
 };
 
 use crate::request::Request;
@@ -35,8 +35,8 @@ macro_rules! as_they_are {
 }
 
 as_they_are! {
-    bool, c_int, i64, u64, usize, f64, *mut c_char, *mut c_void, *const hearth_str, *const hearth_cache_mark, *const hearth_cache_write, *mut bool, *mut c_int, *mut hearth_cache_found,
-    *mut hearth_cache_figure, *mut hearth_cache_mark, *mut hearth_header, *mut sys::hearth_task,
+    bool, c_int, i64, u64, usize, f64, *mut c_char, *mut c_void, *const hearth_str, *const hearth_cache_validator, *const hearth_cache_write, *mut bool, *mut c_int, *mut hearth_cache_found,
+    *mut hearth_cache_figure, *mut hearth_cache_validator, *mut hearth_header, *mut sys::hearth_task,
 }
 
 macro_rules! references {

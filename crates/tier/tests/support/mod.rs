@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cache::{Cache, Condition, Form, Refused, Stored, Write};
+use cache::{Cache, Condition, Encoding, Refused, Stored, Write};
 use cache_link::{Client, Tiered, Waiting, intake};
 use testkit::service::Redis;
 use tier::{Options, Tier};
@@ -140,7 +140,7 @@ impl Worker {
 
     pub fn swap(&self, key: &str, before: i64, number: i64) -> bool {
         self.write(&Write {
-            condition: Condition::Equals(Form::Int, before, &[]),
+            condition: Condition::Equals(Encoding::Int, before, &[]),
             ..int(key, number)
         })
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cache::Refused;
 
-use crate::intake::connect;
+use crate::listener::connect;
 use crate::messages::{Answer, Question, decode, encode};
 
 /// The number of sockets that are kept for further questions.
@@ -37,7 +37,7 @@ impl Waiting {
 /// The connection of a process to the second tier.
 #[derive(Debug)]
 pub struct Client {
-    intake: OwnedFd,
+    connector: OwnedFd,
     waiting: Waiting,
     free: RefCell<Vec<UnixStream>>,
     /// The process that the free sockets belong to. A forked copy makes sockets of its own.
@@ -47,9 +47,9 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(intake: OwnedFd, waiting: Waiting) -> Client {
+    pub fn new(connector: OwnedFd, waiting: Waiting) -> Client {
         Client {
-            intake,
+            connector,
             waiting,
             free: RefCell::default(),
             process: Cell::new(0),
@@ -121,7 +121,7 @@ impl Client {
         if let Some(socket) = self.free.borrow_mut().pop() {
             return Ok(socket);
         }
-        let socket = connect(self.intake.as_fd())?;
+        let socket = connect(self.connector.as_fd())?;
         socket.set_read_timeout(Some(ANSWERS_WITHIN))?;
         Ok(socket)
     }

@@ -21,7 +21,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 /// Bytes of the longest answer. It is short, unless it contains the reason of a refusal.
 const MAX_ANSWER: usize = 4096;
 
-/// Returns the memory of the cache of the server that listens at `control`, and the intake of its second tier, if it has
+/// Returns the memory of the cache of the server that listens at `control`, and the connector of its second tier, if it has
 /// one. Only a process of the same user is asked, because the memory is read as PHP values. Without descriptors, the server
 /// has no cache, or was built from other sources.
 pub fn ask_for_cache(control: &Path, build: &str) -> io::Result<Vec<OwnedFd>> {

@@ -19,7 +19,7 @@ mod call;
 mod claims;
 mod connection;
 mod entry;
-mod intake;
+mod listener;
 mod operations;
 mod options;
 mod order;

@@ -21,7 +21,7 @@ use crate::order::{Order, Ticket};
 use crate::pending_deletes::PendingDeletes;
 use crate::scripts::Scripts;
 use crate::status::{Counters, Status, count, counted};
-use crate::{connection, intake};
+use crate::{connection, listener};
 
 /// The link to Redis.
 pub(crate) enum Link {
@@ -71,14 +71,14 @@ impl std::fmt::Debug for Tier {
 }
 
 impl Tier {
-    /// Serves the sockets that come through the intake, on a thread of its own. Redis is away until the first connection.
+    /// Serves the sockets that the listener accepts, on a thread of its own. Redis is away until the first connection.
     ///
     /// # Errors
     /// If the address is invalid.
     pub fn start(
         cache: &'static Cache,
         options: Options,
-        intake: OwnedFd,
+        listener: OwnedFd,
     ) -> io::Result<Arc<Tier>> {
         // Fails if another part of the program has already chosen a provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -108,7 +108,7 @@ impl Tier {
         let served = Arc::clone(&tier);
         std::thread::Builder::new()
             .name("hearth-redis".into())
-            .spawn(move || run(&served, intake))?;
+            .spawn(move || run(&served, listener))?;
         Ok(tier)
     }
 
@@ -244,7 +244,7 @@ fn why(error: &RedisError) -> Refused {
     }
 }
 
-fn run(tier: &Arc<Tier>, intake: OwnedFd) {
+fn run(tier: &Arc<Tier>, listener: OwnedFd) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -254,6 +254,6 @@ fn run(tier: &Arc<Tier>, intake: OwnedFd) {
     };
     runtime.block_on(async {
         tokio::spawn(connection::keep(Arc::clone(tier)));
-        intake::serve(tier, intake).await;
+        listener::serve(tier, listener).await;
     });
 }

@@ -15,7 +15,7 @@ use crate::Fatal;
 const CHANNEL_FD: i32 = 3;
 const BOOT_FD: i32 = 4;
 const SHARED_FD: i32 = 5;
-/// The most shared descriptors: the table of budgets, the cache, and the intake of its second tier.
+/// The most shared descriptors: the table of budgets, the cache, and the connector of its second tier.
 const SHARED: i32 = 3;
 /// An offset out of the way of these descriptors, while they are moved into place.
 const ASIDE: i32 = 100;

@@ -127,13 +127,13 @@ fn serve(
 }
 
 /// Maps what the supervisor shares with all workers: the table of budgets and, if configured, the cache and its second
-/// tier's intake.
+/// tier's connector.
 fn use_shared(boot: &Boot, shared: &[OwnedFd]) -> Result<(), Fatal> {
     if let Some(fd) = shared.first() {
         php::set_budgets(shm::Budgets::map(fd)?);
     }
-    let intake = shared.get(2).map(OwnedFd::try_clone).transpose()?;
-    php::set_cache(shared.get(1).map(cache::Cache::map).transpose()?, intake);
+    let connector = shared.get(2).map(OwnedFd::try_clone).transpose()?;
+    php::set_cache(shared.get(1).map(cache::Cache::map).transpose()?, connector);
     php::limit_cache_copies(boot.settings.cache.copies);
     Ok(())
 }

@@ -17,7 +17,7 @@ const LOOK_AGAIN: u64 = 1_000_000;
 /// Hits that are counted in this process before they are added to the counter in shared memory.
 const HITS: u64 = 64;
 
-/// Finds the cache of the server of a script's app, and the intake of its second tier.
+/// Finds the cache of the server of a script's app, and the connector of its second tier.
 pub type FindCache = Box<dyn Fn() -> Option<(Cache, Option<OwnedFd>)>>;
 
 /// A cache, and the client of its second tier.
@@ -28,8 +28,8 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    fn new(cache: Cache, intake: Option<OwnedFd>) -> &'static Store {
-        let client = intake.map(|intake| Client::new(intake, WAITING));
+    fn new(cache: Cache, connector: Option<OwnedFd>) -> &'static Store {
+        let client = connector.map(|connector| Client::new(connector, WAITING));
         Box::leak(Box::new(Store { cache, client }))
     }
 }
@@ -65,8 +65,10 @@ thread_local! {
 }
 
 /// Sets the cache that all workers of the server share, or none.
-pub fn set_cache(cache: Option<Cache>, intake: Option<OwnedFd>) {
-    let place = cache.map_or(Place::None, |cache| Place::There(Store::new(cache, intake)));
+pub fn set_cache(cache: Option<Cache>, connector: Option<OwnedFd>) {
+    let place = cache.map_or(Place::None, |cache| {
+        Place::There(Store::new(cache, connector))
+    });
     PLACE.set(place);
 }
 
@@ -116,7 +118,7 @@ fn store() -> Option<&'static Store> {
 #[cold]
 fn look(before: Place) -> Option<&'static Store> {
     let place = match (lent(), before) {
-        (Some((found, intake)), _) => Place::Lent(Store::new(found, intake)),
+        (Some((found, connector)), _) => Place::Lent(Store::new(found, connector)),
         (None, Place::Own(store, _)) => {
             PLACE.set(Place::Own(store, store.cache.now()));
             return Some(store);

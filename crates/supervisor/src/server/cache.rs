@@ -24,10 +24,10 @@ impl Server {
             return;
         };
         let cache = shared.cache;
-        let intake = shared.tier.as_ref().map(|tier| tier.intake.try_clone());
+        let connector = shared.tier.as_ref().map(|tier| tier.connector.try_clone());
         tokio::task::spawn_blocking(move || {
-            let client = intake.and_then(Result::ok);
-            let client = client.map(|intake| Client::new(intake, Waiting::PLAIN));
+            let client = connector.and_then(Result::ok);
+            let client = client.map(|connector| Client::new(connector, Waiting::PLAIN));
             let cache = Tiered::new(cache, client.as_ref());
             // An error means that the caller has left.
             let _ = reply.send(crate::cache::answer(cache, &question));

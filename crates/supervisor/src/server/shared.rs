@@ -53,7 +53,7 @@ pub(super) struct SharedCache {
 /// The second tier, and the socket through which processes reach it.
 pub(super) struct SecondTier {
     pub(super) tier: Arc<Tier>,
-    pub(super) intake: OwnedFd,
+    pub(super) connector: OwnedFd,
 }
 
 impl SharedCache {
@@ -77,8 +77,8 @@ impl SharedCache {
 
     /// Copies the descriptors that each process of the server gets.
     pub(super) fn fds(&self) -> io::Result<Vec<OwnedFd>> {
-        let intake = self.tier.as_ref().map(|tier| &tier.intake);
-        [Some(&self.fd), intake]
+        let connector = self.tier.as_ref().map(|tier| &tier.connector);
+        [Some(&self.fd), connector]
             .into_iter()
             .flatten()
             .map(OwnedFd::try_clone)
@@ -95,15 +95,15 @@ impl SharedCache {
 }
 
 fn second_tier(cache: &'static Cache, redis: &RedisSettings) -> io::Result<SecondTier> {
-    let (inside, intake) = cache_link::intake()?;
+    let (listener, connector) = cache_link::listener()?;
     let options = Options {
         url: redis.url.clone(),
         prefix: redis.prefix.clone(),
         timeout: redis.timeout,
     };
-    let tier = Tier::start(cache, options, inside)
+    let tier = Tier::start(cache, options, listener)
         .map_err(|error| io::Error::other(format!("cache.redis: {error}")))?;
-    Ok(SecondTier { tier, intake })
+    Ok(SecondTier { tier, connector })
 }
 
 /// The table of requests that have killed workers, and its descriptor for workers.

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cache::{Cache, Condition, Encoding, Refused, Stored, Write};
-use cache_link::{Client, Tiered, Waiting, intake};
+use cache_link::{Client, Tiered, Waiting, listener};
 use testkit::service::Redis;
 use tier::{Options, Tier};
 
 pub struct Server {
     pub cache: &'static Cache,
     pub tier: Arc<Tier>,
-    outside: OwnedFd,
+    connector: OwnedFd,
 }
 
 pub fn options(url: String) -> Options {
@@ -41,12 +41,12 @@ impl Server {
     pub fn with(options: Options, bytes: u64) -> Server {
         let cache = Cache::map(&Cache::create(bytes).unwrap()).unwrap();
         let cache: &'static Cache = Box::leak(Box::new(cache));
-        let (inside, outside) = intake().unwrap();
-        let tier = Tier::start(cache, options, inside).unwrap();
+        let (listener, connector) = listener().unwrap();
+        let tier = Tier::start(cache, options, listener).unwrap();
         Server {
             cache,
             tier,
-            outside,
+            connector,
         }
     }
 
@@ -67,7 +67,7 @@ impl Server {
     }
 
     pub fn worker(&self) -> Worker {
-        let client = Client::new(self.outside.try_clone().unwrap(), Waiting::PLAIN);
+        let client = Client::new(self.connector.try_clone().unwrap(), Waiting::PLAIN);
         Worker {
             cache: self.cache,
             client,

@@ -19,9 +19,9 @@ const KEPT: usize = 64 * 1024;
 /// The pause after a socket could not be received, for lack of descriptors for example.
 const PAUSE: Duration = Duration::from_millis(10);
 
-pub(crate) async fn serve(tier: &Arc<Tier>, intake: OwnedFd) {
-    let intake = match UnixDatagram::from_std(intake.into()) {
-        Ok(intake) => intake,
+pub(crate) async fn serve(tier: &Arc<Tier>, listener: OwnedFd) {
+    let listener = match UnixDatagram::from_std(listener.into()) {
+        Ok(listener) => listener,
         Err(error) => {
             return logging::error!(
                 "cannot receive the questions of processes for redis error={error}"
@@ -29,8 +29,8 @@ pub(crate) async fn serve(tier: &Arc<Tier>, intake: OwnedFd) {
         }
     };
     loop {
-        let receive = || cache_link::receive(intake.as_fd());
-        match intake.async_io(Interest::READABLE, receive).await {
+        let accept = || cache_link::accept(listener.as_fd());
+        match listener.async_io(Interest::READABLE, accept).await {
             Ok(Some(stream)) => {
                 let tier = Arc::clone(tier);
                 tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! The intake: the socket through which a process sends the supervisor one end of a socket pair.
+//! The listener of the second tier: a process connects by sending one end of a socket pair through a shared socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -10,48 +10,48 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
-/// Makes the intake: the supervisor's end, which does not block, and the end that all other processes share.
-pub fn intake() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (inside, outside) = socketpair(
+/// Makes the supervisor's listener, which does not block, and the connector that all other processes share.
+pub fn listener() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (listener, connector) = socketpair(
         AddressFamily::UNIX,
         SocketType::DGRAM,
         SocketFlags::CLOEXEC,
         None,
     )?;
-    rustix::io::ioctl_fionbio(&inside, true)?;
-    Ok((inside, outside))
+    rustix::io::ioctl_fionbio(&listener, true)?;
+    Ok((listener, connector))
 }
 
-/// Makes a socket pair, sends one end through the intake, and returns the other.
-pub(crate) fn connect(intake: BorrowedFd<'_>) -> io::Result<UnixStream> {
+/// Makes a socket pair, sends one end through the connector, and returns the other.
+pub(crate) fn connect(connector: BorrowedFd<'_>) -> io::Result<UnixStream> {
     let (own, theirs) = UnixStream::pair()?;
     let fds = [theirs.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut beside = SendAncillaryBuffer::new(&mut space);
-    beside.push(SendAncillaryMessage::ScmRights(&fds));
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&fds));
     rustix::io::retry_on_intr(|| {
         sendmsg(
-            intake,
+            connector,
             &[IoSlice::new(b"c")],
-            &mut beside,
+            &mut control,
             SendFlags::NOSIGNAL,
         )
     })?;
     Ok(own)
 }
 
-/// Receives a socket from the intake. The error has the kind `WouldBlock` if there is none yet.
-pub fn receive(inside: BorrowedFd<'_>) -> io::Result<Option<UnixStream>> {
+/// Accepts a socket that another process has sent. The error has the kind `WouldBlock` if there is none yet.
+pub fn accept(listener: BorrowedFd<'_>) -> io::Result<Option<UnixStream>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
     recvmsg(
-        inside,
+        listener,
         &mut [IoSliceMut::new(&mut byte)],
-        &mut beside,
+        &mut control,
         RecvFlags::CMSG_CLOEXEC,
     )?;
-    let fds = beside.drain().filter_map(|message| match message {
+    let fds = control.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(fds) => Some(fds),
         _ => None,
     });

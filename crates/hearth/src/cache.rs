@@ -136,7 +136,7 @@ fn value(given: &ArgMatches) -> Result<serde_json::Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("{begin:?}{dots} is not JSON: {error}"))
 }
 
-pub(crate) fn ask(given: &ArgMatches) -> ExitCode {
+pub(crate) fn run(given: &ArgMatches) -> ExitCode {
     let Some((word, given)) = given.subcommand() else {
         unreachable!("clap asks for one")
     };

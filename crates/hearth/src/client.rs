@@ -10,7 +10,7 @@ use supervisor::{Found, Question, Reply, Trust, Verb};
 use crate::serve::gather;
 use crate::{fail, servers, watch};
 
-pub(crate) fn ask(matches: &ArgMatches, verb: Verb) -> ExitCode {
+pub(crate) fn run(matches: &ArgMatches, verb: Verb) -> ExitCode {
     send(matches, &format!("{verb:?}").to_lowercase(), &verb.into())
 }
 
@@ -34,10 +34,10 @@ pub(crate) fn send(matches: &ArgMatches, word: &str, question: &Question) -> Exi
         (None, None) if is_status => return all(matches),
         (None, None) => return fail(2, no_server_named(word)),
     };
-    let ask = || supervisor::ask(&paths, trust, question);
+    let query = || supervisor::query(&paths, trust, question);
     let other = || of_another_user(app.as_deref()?);
-    match (ask(), is_status) {
-        (Ok(Some(_)), _) if flag(matches, "live") => watch::watch(ask),
+    match (query(), is_status) {
+        (Ok(Some(_)), _) if flag(matches, "live") => watch::watch(query),
         (Ok(Some(reply)), _) => answer(reply, matches),
         (Ok(None), true) => match other() {
             Some(found) => show(found, matches),
@@ -54,7 +54,7 @@ fn show(found: Found, matches: &ArgMatches) -> ExitCode {
         return answer(Reply::Status(Box::new(found.status)), matches);
     }
     let control = vec![found.control];
-    watch::watch(|| supervisor::ask(&control, Trust::Named, &Verb::Status.into()))
+    watch::watch(|| supervisor::query(&control, Trust::Named, &Verb::Status.into()))
 }
 
 /// For root: finds the only server of this app, whichever user runs it. Only its status is read.

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use supervisor::{Found, duration, look};
+use supervisor::{Found, duration, status_at};
 
 use crate::client::directories;
 
@@ -14,7 +14,7 @@ use crate::client::directories;
 pub(crate) fn all() -> Vec<Found> {
     let mut seen = BTreeSet::new();
     let sockets: BTreeSet<PathBuf> = in_directories().chain(of_processes()).collect();
-    let found = sockets.into_iter().filter_map(look);
+    let found = sockets.into_iter().filter_map(status_at);
     // A server may be reached by two paths.
     let mut found: Vec<Found> = found
         .filter(|found| seen.insert(found.status.pid))

@@ -15,11 +15,11 @@ const CLEAR: &str = "\x1b[H\x1b[J";
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows the status until the server ends or the reader has left.
-pub(crate) fn watch(ask: impl Fn() -> std::io::Result<Option<Reply>>) -> ExitCode {
+pub(crate) fn watch(query: impl Fn() -> std::io::Result<Option<Reply>>) -> ExitCode {
     let clear = std::io::stdout().is_terminal();
     let mut before = None;
     loop {
-        let status = match ask() {
+        let status = match query() {
             Ok(Some(Reply::Status(status))) => *status,
             Ok(Some(Reply::Failed(why))) => return fail(1, why),
             Ok(_) if before.is_some() => return print("the server has ended\n"),

@@ -73,11 +73,11 @@ async fn answer(
         return Ok(response);
     }
     let (reply, status) = oneshot::channel();
-    let ask = match request.uri().path() {
+    let command = match request.uri().path() {
         "/metrics" | "/status" => Command::StatusWithPools(reply),
         _ => Command::Status(reply),
     };
-    events.send(Event::Command(ask));
+    events.send(Event::Command(command));
     let Ok(status) = status.await else {
         return Ok(text(StatusCode::SERVICE_UNAVAILABLE, "stopping\n".into()));
     };

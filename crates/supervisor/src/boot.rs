@@ -109,7 +109,7 @@ pub fn check(settings: &Settings, build: &str, printed: &mut BootOutput) -> Resu
     let (reader, writer) = std::io::pipe()?;
     // In the process group of this process, so that Ctrl-C ends both.
     let (mut child, channel) = program.start_zygote(false, writer.into(), &settings.env)?;
-    let answer = ask(&channel, settings, build, &reader, printed);
+    let answer = request_boot(&channel, settings, build, &reader, printed);
     drop(channel);
     if matches!(answer, Ok(None)) || answer.is_err() {
         // The zygote hangs, or has ended already.
@@ -130,7 +130,7 @@ pub fn check(settings: &Settings, build: &str, printed: &mut BootOutput) -> Resu
 }
 
 /// Sends the boot message and returns the answer; `None` if there was none in time.
-fn ask(
+fn request_boot(
     channel: &Channel,
     settings: &Settings,
     build: &str,

@@ -63,7 +63,7 @@ pub struct CacheKey {
 impl CacheKey {
     fn bytes(&self) -> Result<Vec<u8>, String> {
         if self.name.is_empty() {
-            return Err(told(Refused::Key));
+            return Err(refusal_text(Refused::Key));
         }
         Ok([self.namespace.prefix(), self.name.clone()].concat())
     }
@@ -73,7 +73,7 @@ impl CacheKey {
     }
 }
 
-fn told(refused: Refused) -> String {
+fn refusal_text(refused: Refused) -> String {
     match refused {
         Refused::TooLarge { most } => format!(
             "the value is too large: an entry takes at most {most} bytes, half of cache.size"
@@ -93,20 +93,22 @@ pub(crate) fn answer(cache: Tiered<'_>, question: &CacheQuestion) -> Result<Stri
     match question {
         CacheQuestion::Get(key) => get(cache, key),
         CacheQuestion::Set { key, value, ttl } => set(cache, key, value, *ttl),
-        CacheQuestion::Delete(key) => match cache.delete(&key.bytes()?).map_err(told)? {
+        CacheQuestion::Delete(key) => match cache.delete(&key.bytes()?).map_err(refusal_text)? {
             true => Ok(format!("{} is deleted", key.shown())),
             false => Err(none(key)),
         },
         CacheQuestion::Clear(namespace) if namespace.0.is_empty() => {
-            cache.clear().map_err(told)?;
+            cache.clear().map_err(refusal_text)?;
             Ok("the cache is empty".into())
         }
         CacheQuestion::Clear(namespace) => {
-            cache.delete_tag(&namespace.prefix()).map_err(told)?;
+            cache
+                .delete_tag(&namespace.prefix())
+                .map_err(refusal_text)?;
             Ok(format!("the namespace {} is empty", namespace.shown()))
         }
         CacheQuestion::EndSessions => {
-            let count = cache.memory().end_sessions().map_err(told)?;
+            let count = cache.memory().end_sessions().map_err(refusal_text)?;
             Ok(format!("{count} sessions have ended"))
         }
         CacheQuestion::Top(count) => top(cache.memory(), *count),
@@ -124,7 +126,9 @@ fn none(key: &CacheKey) -> String {
 
 fn get(cache: Tiered<'_>, key: &CacheKey) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let found = cache.read(&key.bytes()?, &mut bytes).map_err(told)?;
+    let found = cache
+        .read(&key.bytes()?, &mut bytes)
+        .map_err(refusal_text)?;
     let found = found.ok_or_else(|| none(key))?;
     cache::describe(found.encoding, found.int, &bytes)
         .ok_or_else(|| "the bytes are not a value".into())
@@ -160,7 +164,7 @@ fn set(
             tags: &tags,
             ..Write::plain(&key.bytes()?, &bytes)
         })
-        .map_err(told)?;
+        .map_err(refusal_text)?;
     Ok(format!("{} is written", key.shown()))
 }
 
@@ -220,7 +224,9 @@ fn shown(key: &[u8]) -> String {
 }
 
 fn top(cache: &Cache, count: u32) -> Result<String, String> {
-    let entries = cache.largest_entries(count as usize).map_err(told)?;
+    let entries = cache
+        .largest_entries(count as usize)
+        .map_err(refusal_text)?;
     let mut text = String::from("    bytes  reads  expires in  key");
     for entry in entries {
         let left = entry
@@ -284,8 +290,8 @@ mod tests {
             }
         }
         for names in [&[][..], &["inner"], &["n", "other"]] {
-            let told = answer(cache, &CacheQuestion::Get(key(names))).unwrap_err();
-            assert!(told.contains("no value"), "{told}");
+            let error = answer(cache, &CacheQuestion::Get(key(names))).unwrap_err();
+            assert!(error.contains("no value"), "{error}");
         }
         let top = answer(cache, &CacheQuestion::Top(5)).unwrap();
         assert!(top.contains(r"n: k\xff"), "{top}");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::CacheQuestion;
 use crate::status::Status;
 
-pub use self::client::{Found, Trust, ask, look};
+pub use self::client::{Found, Trust, query, status_at};
 pub(crate) use self::server::serve;
 pub(crate) use self::socket::open;
 
@@ -24,7 +24,7 @@ pub enum Verb {
     Stop,
     /// A question about the cache, in [`Question::cache`].
     Cache,
-    /// The memory of the cache, for a script ([`ipc::ask_for_cache`]).
+    /// The memory of the cache, for a script ([`ipc::request_cache_memory`]).
     CacheMemory,
 }
 

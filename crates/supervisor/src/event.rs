@@ -36,7 +36,7 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) enum Command {
     Status(oneshot::Sender<Status>),
-    /// The status with the connection pools, for which the workers are asked first.
+    /// The status with the connection pools, which are requested from the workers first.
     StatusWithPools(oneshot::Sender<Status>),
     Cache(CacheQuestion, ReplyTo),
     /// The memory of the cache, for a process of this build.
@@ -63,7 +63,7 @@ pub(crate) enum Timer {
     KillZygote(u32),
     /// Counts a process that has exited as ended, although its channel may still be open.
     Ended { pid: u32, status: i32 },
-    /// Looks for idle workers.
+    /// Checks for idle workers.
     Idle,
     /// Checks whether requests wait.
     Saturation,
@@ -77,7 +77,7 @@ pub(crate) enum Timer {
     Reboot,
     /// Stops waiting for workers that have not reported their pools in this round.
     Pools(u64),
-    /// Tells the service manager that events are handled.
+    /// Notifies the service manager that events are handled.
     Watchdog,
     /// Gives up requests that still run.
     StopDeadline,

@@ -50,8 +50,8 @@ impl Front {
         let copies = copies.collect::<Result<_, _>>()?;
         let pid = spawn(theirs)?;
         let events = events.clone();
-        let link = Link::open(ours, move |said: Received<FromFront>| {
-            events.send(Event::Front(pid, said))
+        let link = Link::open(ours, move |received: Received<FromFront>| {
+            events.send(Event::Front(pid, received))
         })?;
         let start = FrontStart {
             build: build.into(),

@@ -25,7 +25,7 @@ pub(crate) struct Generation {
     pub(crate) preload: Option<PreloadStatus>,
     pub(crate) preloaded_files: PreloadedFiles,
     pub(crate) slots: Vec<Slot>,
-    /// Workers asked for and not yet forked, in order.
+    /// Workers requested and not yet forked, in order.
     pub(crate) forking: VecDeque<WorkerId>,
 }
 
@@ -39,13 +39,13 @@ pub(crate) struct Slot {
 #[derive(Debug)]
 pub(crate) struct Zygote {
     pub(crate) pid: u32,
-    /// `None` once the zygote was told to leave.
+    /// `None` once the zygote was dismissed.
     pub(crate) link: Option<Link<ToZygote>>,
     pub(crate) exit: ProcessExit,
 }
 
 impl Zygote {
-    /// Tells the zygote to leave, and reads no more from it. False if it was told before.
+    /// Tells the zygote to leave, and reads no more from it. False if it was dismissed before.
     pub(crate) fn dismiss(&mut self) -> bool {
         self.exit.close();
         self.link.take().is_some()

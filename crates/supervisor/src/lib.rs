@@ -44,7 +44,7 @@ pub use self::preload::PreloadStatus;
 pub use self::server::main_loop::{ReloadSettings, run};
 pub use boot::{check, check_app};
 pub use boot_output::BootOutput;
-pub use control::{Found, Question, Reply, Trust, Verb, ask, look};
+pub use control::{Found, Question, Reply, Trust, Verb, query, status_at};
 pub use error::Error;
 pub use ipc::BootFailure;
 pub use ipc::Booted;

@@ -24,7 +24,7 @@ pub struct PreloadStatus {
 }
 
 impl PreloadStatus {
-    /// Returns the status for these settings, after a look at each file of the list. Logs what is left out.
+    /// Returns the status for these settings, after a check of each file of the list. Logs what is left out.
     pub(crate) fn of(settings: &Settings) -> Option<PreloadStatus> {
         let script = settings.preload.as_deref()?;
         let mut status = PreloadStatus {
@@ -94,7 +94,7 @@ impl fmt::Display for PreloadStatus {
 #[derive(Debug, Default)]
 pub(crate) struct PreloadedFiles {
     files: Vec<(PathBuf, Written)>,
-    /// The changes that the last look found, as long as they have not caused a reload.
+    /// The changes that the last check found, as long as they have not caused a reload.
     found: Vec<(usize, Written)>,
 }
 
@@ -120,7 +120,7 @@ impl PreloadedFiles {
         self.files.is_empty()
     }
 
-    /// Returns the first changed file, when two looks in a row have found the same: copying a release takes a while. Changes
+    /// Returns the first changed file, when two checks in a row have found the same: copying a release takes a while. Changes
     /// that were returned count as seen, so that a failed reload is not tried again for the same change.
     pub(crate) fn settled_change(&mut self) -> Option<&Path> {
         let found = self.changed();

@@ -1,19 +1,19 @@
 //! Detects requests that wait for a worker, or are refused because too many do, and logs that with advice.
 //!
-//! Workers and front count such requests in shared memory; a look once a second finds lasting ones.
+//! Workers and front count such requests in shared memory; a check once a second finds lasting ones.
 
 use std::time::{Duration, Instant};
 
 use shm::{Counter, Snapshot};
 
-/// The pause between two looks.
+/// The pause between two checks.
 pub(crate) const PAUSE: Duration = Duration::from_secs(1);
 /// How long requests have to wait before that is logged.
 const LASTS: Duration = Duration::from_secs(5);
 /// Shorter waits, on average, are normal on a server that is busy and keeps up.
 const WAIT: Duration = Duration::from_millis(100);
 /// The least pause between two log lines about the same.
-const SAY_AGAIN: Duration = Duration::from_secs(60);
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 /// The idle part of the processors' time from which on more workers would help.
 const IDLE: f64 = 0.2;
 
@@ -57,36 +57,36 @@ pub(crate) enum Finding {
     Expired(u64),
 }
 
-/// The state between two looks.
+/// The state between two checks.
 #[derive(Debug, Default)]
 pub(crate) struct Saturation {
     last: Counts,
     /// When requests began to wait, and the counts at that time.
     since: Option<(Instant, Counts)>,
     /// The last log line of each kind: its time, and the count at that time.
-    said: [Option<(Instant, u64)>; 3],
+    last_logged: [Option<(Instant, u64)>; 3],
 }
 
 impl Saturation {
-    pub(crate) fn look(&mut self, counts: Counts, now: Instant) -> Vec<Finding> {
+    pub(crate) fn check(&mut self, counts: Counts, now: Instant) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (kind, before, count) in [
             (0, self.last.full, counts.full),
             (1, self.last.expired, counts.expired),
         ] {
             if count > before && self.is_due(kind, now) {
-                let told = self.said[kind].map_or(0, |(_, told)| told);
-                let new = count.saturating_sub(told);
+                let logged = self.last_logged[kind].map_or(0, |(_, logged)| logged);
+                let new = count.saturating_sub(logged);
                 findings.push([Finding::Full(new), Finding::Expired(new)][kind]);
-                self.said[kind] = Some((now, count));
+                self.last_logged[kind] = Some((now, count));
             }
         }
-        findings.extend(self.look_at_waits(counts, now));
+        findings.extend(self.check_waits(counts, now));
         self.last = counts;
         findings
     }
 
-    fn look_at_waits(&mut self, counts: Counts, now: Instant) -> Option<Finding> {
+    fn check_waits(&mut self, counts: Counts, now: Instant) -> Option<Finding> {
         if counts.waiting == 0 {
             self.since = None;
             return None;
@@ -100,13 +100,13 @@ impl Saturation {
         if time < LASTS || !is_long || !self.is_due(2, now) {
             return None;
         }
-        self.said[2] = Some((now, counts.waited));
+        self.last_logged[2] = Some((now, counts.waited));
         let requests = counts.waiting;
         Some(Finding::Waiting { requests, time })
     }
 
     fn is_due(&self, kind: usize, now: Instant) -> bool {
-        self.said[kind].is_none_or(|(said, _)| now - said >= SAY_AGAIN)
+        self.last_logged[kind].is_none_or(|(last, _)| now - last >= LOG_INTERVAL)
     }
 }
 
@@ -233,17 +233,17 @@ mod tests {
     #[test]
     fn waits_that_last_are_told_once_a_minute() {
         let (mut saturation, began) = (Saturation::default(), Instant::now());
-        let mut told = Vec::new();
+        let mut logged = Vec::new();
         for second in 0..130 {
             let now = began + Duration::from_secs(second);
-            let found = saturation.look(counts(7, second, second), now);
-            told.extend(found.iter().map(|finding| (second, *finding)));
+            let found = saturation.check(counts(7, second, second), now);
+            logged.extend(found.iter().map(|finding| (second, *finding)));
         }
         let finding = |second| {
             let time = Duration::from_secs(second);
             (second, Finding::Waiting { requests: 7, time })
         };
-        assert_eq!(told, [finding(5), finding(65), finding(125)]);
+        assert_eq!(logged, [finding(5), finding(65), finding(125)]);
     }
 
     #[test]
@@ -252,31 +252,31 @@ mod tests {
         for second in 0..20 {
             let now = began + Duration::from_secs(second);
             let short = counts(7, 1000 * second, second);
-            assert_eq!(saturation.look(short, now), []);
+            assert_eq!(saturation.check(short, now), []);
         }
         for second in 20..40 {
             let now = began + Duration::from_secs(second);
             let waiting = u64::from(second % 4 != 0);
-            assert_eq!(saturation.look(counts(waiting, 20_000, 20), now), []);
+            assert_eq!(saturation.check(counts(waiting, 20_000, 20), now), []);
         }
     }
 
     #[test]
     fn refused_requests_are_told_at_once_and_counted() {
         let (mut saturation, began) = (Saturation::default(), Instant::now());
-        let mut look = |second, full, expired| {
+        let mut check = |second, full, expired| {
             let counts = Counts {
                 full,
                 expired,
                 ..Counts::default()
             };
-            saturation.look(counts, began + Duration::from_secs(second))
+            saturation.check(counts, began + Duration::from_secs(second))
         };
-        assert_eq!(look(0, 3, 0), [Finding::Full(3)]);
-        assert_eq!(look(1, 10, 2), [Finding::Expired(2)]);
-        assert_eq!(look(59, 11, 2), []);
-        assert_eq!(look(60, 11, 3), []);
-        assert_eq!(look(61, 12, 9), [Finding::Full(9), Finding::Expired(7)]);
+        assert_eq!(check(0, 3, 0), [Finding::Full(3)]);
+        assert_eq!(check(1, 10, 2), [Finding::Expired(2)]);
+        assert_eq!(check(59, 11, 2), []);
+        assert_eq!(check(60, 11, 3), []);
+        assert_eq!(check(61, 12, 9), [Finding::Full(9), Finding::Expired(7)]);
     }
 
     #[test]

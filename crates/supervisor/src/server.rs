@@ -153,9 +153,9 @@ impl Server {
     /// Handles an event.
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Zygote(generation, said) => self.zygote_message(generation, said),
-            Event::Worker(id, said) => self.worker_message(id, said),
-            Event::Front(pid, said) => self.front_message(pid, said),
+            Event::Zygote(generation, received) => self.zygote_message(generation, received),
+            Event::Worker(id, received) => self.worker_message(id, received),
+            Event::Front(pid, received) => self.front_message(pid, received),
             Event::Gone(id) => self.worker_gone(id),
             Event::Reaped { pid, status } => self.exited(pid, status),
             Event::Signal(Signal::Stop) | Event::Command(Command::Stop(None)) => self.stop(None),
@@ -166,7 +166,7 @@ impl Server {
             Event::Command(Command::Status(reply)) => drop(reply.send(self.status())),
             Event::Command(Command::StatusWithPools(reply)) => self.status_with_pools(reply),
             Event::Command(Command::Cache(question, reply)) => {
-                self.ask_cache(question, reply);
+                self.query_cache(question, reply);
             }
             Event::Command(Command::CacheMemory(build, reply)) => {
                 let _ = reply.send(self.cache_memory(&build));
@@ -175,8 +175,8 @@ impl Server {
         }
     }
 
-    fn zygote_message(&mut self, generation: u32, said: Received<FromZygote>) {
-        match said {
+    fn zygote_message(&mut self, generation: u32, received: Received<FromZygote>) {
+        match received {
             Received::Message(FromZygote::Forked { slot, pid }, fds) => {
                 self.forked(generation, slot, pid, fds.into_iter().next())
             }
@@ -189,8 +189,8 @@ impl Server {
         }
     }
 
-    fn worker_message(&mut self, id: WorkerId, said: Received<FromWorker>) {
-        match said {
+    fn worker_message(&mut self, id: WorkerId, received: Received<FromWorker>) {
+        match received {
             Received::Message(FromWorker::Ready, _) => self.ready(id),
             Received::Message(FromWorker::Draining { reason }, _) => self.draining(id, &reason),
             Received::Message(FromWorker::WantsRecycle { reason, broken }, _) => {
@@ -211,10 +211,10 @@ impl Server {
             Timer::KillZygote(generation) => self.kill_zygote(generation),
             Timer::Ended { pid, status } => self.ended(pid, status),
             Timer::Idle => self.retire_idle(),
-            Timer::Saturation => self.look_at_saturation(),
+            Timer::Saturation => self.check_saturation(),
             Timer::Front => self.start_front(),
             Timer::KillFront(pid) => self.kill_front(pid),
-            Timer::PreloadedFiles(generation) => self.look_at_preloaded_files(generation),
+            Timer::PreloadedFiles(generation) => self.check_preloaded_files(generation),
             Timer::Reboot => self.reboot(),
             Timer::Pools(round) => self.pools_late(round),
             Timer::StopDeadline => self.stop_deadline(),

@@ -30,7 +30,7 @@ pub(crate) fn is_parent() -> bool {
 }
 
 /// Sends a state to systemd. An error is only logged.
-pub(crate) fn tell(state: &str) {
+pub(crate) fn notify(state: &str) {
     let Some(path) = std::env::var_os("NOTIFY_SOCKET") else {
         return;
     };
@@ -57,7 +57,7 @@ pub(crate) fn watchdog() -> Option<Duration> {
 pub(crate) fn reloading() {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
-    tell(&format!(
+    notify(&format!(
         "RELOADING=1\nMONOTONIC_USEC={micros}\nSTATUS=Reloading: the new workers start"
     ));
 }

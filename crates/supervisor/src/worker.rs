@@ -152,7 +152,7 @@ impl Worker {
         );
     }
 
-    pub(crate) fn ask_for_pools(&self) {
+    pub(crate) fn request_pool_report(&self) {
         self.link.send(ToWorker::Pools, Vec::new());
     }
 

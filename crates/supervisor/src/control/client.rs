@@ -22,7 +22,7 @@ pub enum Trust {
 }
 
 /// Asks the server at the first of these paths at which one listens. `None` if there is none.
-pub fn ask(paths: &[PathBuf], trust: Trust, question: &Question) -> io::Result<Option<Reply>> {
+pub fn query(paths: &[PathBuf], trust: Trust, question: &Question) -> io::Result<Option<Reply>> {
     for path in paths {
         match UnixStream::connect(path) {
             Ok(stream) => {
@@ -54,7 +54,7 @@ pub struct Found {
 }
 
 /// Returns the status of the server that listens at this path, if it is a server of this user; root gets any server's.
-pub fn look(control: PathBuf) -> Option<Found> {
+pub fn status_at(control: PathBuf) -> Option<Found> {
     let mut stream = UnixStream::connect(&control).ok()?;
     let user = rustix::net::sockopt::socket_peercred(&stream).ok()?.uid;
     if !is_trusted(user, rustix::process::geteuid(), Trust::Named) {
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_socket_without_a_server_is_no_connection() {
         assert!(
-            ask(
+            query(
                 &["/nonexistent/a".into(), "/nonexistent/b".into()],
                 Trust::Own,
                 &Verb::Status.into()

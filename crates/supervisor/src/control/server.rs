@@ -83,7 +83,7 @@ async fn lend_cache(stream: &UnixStream, build: Option<String>, events: &Events)
 
 async fn perform(question: Question, events: &Events) -> Reply {
     let (done, result) = oneshot::channel();
-    let ask = match question.verb {
+    let command = match question.verb {
         Verb::Reload => Command::Reload(Some(done)),
         Verb::Stop => Command::Stop(Some(done)),
         Verb::Cache => match question.cache {
@@ -100,7 +100,7 @@ async fn perform(question: Question, events: &Events) -> Reply {
             };
         }
     };
-    events.send(Event::Command(ask));
+    events.send(Event::Command(command));
     match result.await {
         Ok(Ok(text)) => Reply::Done(text),
         Ok(Err(text)) => Reply::Failed(text),

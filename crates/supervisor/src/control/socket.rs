@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::sockets::{Access, UnixSocket};
 
-/// Creates the socket: at `asked`, or at the first candidate that is possible.
-pub(crate) fn open(asked: Option<&Path>, candidates: &[PathBuf]) -> Result<UnixSocket, Error> {
-    if let Some(path) = asked {
+/// Creates the socket: at `configured`, or at the first candidate that is possible.
+pub(crate) fn open(configured: Option<&Path>, candidates: &[PathBuf]) -> Result<UnixSocket, Error> {
+    if let Some(path) = configured {
         return bind(path);
     }
     let mut last = None;

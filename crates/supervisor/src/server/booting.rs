@@ -62,8 +62,8 @@ impl Server {
     ) -> Result<Zygote, Error> {
         let (child, channel) = program.start_zygote(true, Stdio::inherit(), &settings.env)?;
         let events = self.events.clone();
-        let link = Link::open(channel, move |said: Received<FromZygote>| {
-            events.send(Event::Zygote(number, said))
+        let link = Link::open(channel, move |received: Received<FromZygote>| {
+            events.send(Event::Zygote(number, received))
         })?;
         let mut shared = vec![self.shared.budgets.fd.try_clone()?];
         if let Some(cache) = &self.shared.cache {

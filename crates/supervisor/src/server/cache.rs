@@ -14,7 +14,7 @@ impl Server {
         clippy::disallowed_methods,
         reason = "this process is never forked, and a question whose caller has left is answered for nothing"
     )]
-    pub(super) fn ask_cache(
+    pub(super) fn query_cache(
         &self,
         question: CacheQuestion,
         reply: oneshot::Sender<Result<String, String>>,

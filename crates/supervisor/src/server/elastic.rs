@@ -13,12 +13,12 @@ use crate::memory::{Memory, proportional};
 use crate::status::ElasticStatus;
 use crate::worker::{State, WorkerId};
 
-/// The number of looks for idle workers within `idle_timeout`.
-const LOOKS: u32 = 10;
-/// The least pause between two looks.
+/// The number of checks for idle workers within `idle_timeout`.
+const CHECKS: u32 = 10;
+/// The least pause between two checks.
 const LEAST_PAUSE: Duration = Duration::from_millis(10);
 /// The least pause between two log lines that there can be no more workers.
-const SAY_AGAIN: Duration = Duration::from_secs(60);
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a measured cost of a worker is reused.
 const COST_HOLDS: Duration = Duration::from_secs(5);
 
@@ -32,7 +32,7 @@ pub(super) struct Elastic {
     retired: u64,
     /// The cost of a worker in bytes, and when it was measured.
     cost: Option<(u64, Instant)>,
-    said: Option<Instant>,
+    last_logged: Option<Instant>,
 }
 
 impl Elastic {
@@ -47,7 +47,7 @@ impl Elastic {
             added: 0,
             retired: 0,
             cost: None,
-            said: None,
+            last_logged: None,
         })
     }
 
@@ -57,14 +57,18 @@ impl Elastic {
     }
 
     /// Whether it was just logged that there can be no more workers.
-    pub(super) fn has_said(&self) -> bool {
-        self.said.is_some_and(|said| said.elapsed() < SAY_AGAIN)
+    pub(super) fn has_just_logged(&self) -> bool {
+        self.last_logged
+            .is_some_and(|last| last.elapsed() < LOG_INTERVAL)
     }
 
     /// Logs that there can be no more workers, not too often.
-    fn say(&mut self, why: &str) {
-        if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {
-            self.said = Some(Instant::now());
+    fn log_limit(&mut self, why: &str) {
+        if self
+            .last_logged
+            .is_none_or(|last| last.elapsed() >= LOG_INTERVAL)
+        {
+            self.last_logged = Some(Instant::now());
             logging::warning!("requests wait, and no worker can be added: {why}");
         }
     }
@@ -86,7 +90,7 @@ impl Server {
         while (self.slots.len() as u32) < wanted {
             if let Some(why) = self.why_no_more() {
                 if let Some(elastic) = self.elastic.as_mut().filter(|_| waiting) {
-                    elastic.say(&why);
+                    elastic.log_limit(&why);
                 }
                 return;
             }
@@ -164,10 +168,10 @@ impl Server {
 
     // ---- fewer ----
 
-    /// Schedules the next look for idle workers.
+    /// Schedules the next check for idle workers.
     pub(super) fn watch_idle(&self) {
         if self.elastic.is_some() {
-            let pause = (self.settings.idle_timeout / LOOKS).max(LEAST_PAUSE);
+            let pause = (self.settings.idle_timeout / CHECKS).max(LEAST_PAUSE);
             self.events.later(pause, Timer::Idle);
         }
     }

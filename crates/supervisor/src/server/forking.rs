@@ -15,13 +15,13 @@ use crate::worker::Worker;
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Server {
-    /// Asks a generation's zygote for a worker in this slot.
+    /// Requests a worker in this slot from a generation's zygote.
     pub(super) fn fork(&mut self, number: u32, slot: u32) {
         if !self.can_fork(number) {
             return;
         }
         match self.prepare(number, slot) {
-            Ok((worker, fds, balancing)) => self.ask_for_worker(worker, fds, balancing),
+            Ok((worker, fds, balancing)) => self.request_fork(worker, fds, balancing),
             Err(e) => {
                 logging::error!("cannot prepare a worker slot={slot} generation={number}: {e}");
                 self.fork_later(number, slot, AGAIN);
@@ -29,7 +29,7 @@ impl Server {
         }
     }
 
-    fn ask_for_worker(&mut self, worker: Worker, fds: Vec<OwnedFd>, balancing: u32) {
+    fn request_fork(&mut self, worker: Worker, fds: Vec<OwnedFd>, balancing: u32) {
         let (generation, slot) = (worker.generation, worker.slot);
         let Some(of) = self.generations.get_mut(generation) else {
             return;
@@ -89,15 +89,15 @@ impl Server {
         let number = balancing.len() as u32;
         fds.extend(balancing);
         let (events, id) = (self.events.clone(), self.last_worker + 1);
-        let link = Link::open(ours, move |said: Received<FromWorker>| {
-            events.send(Event::Worker(id, said))
+        let link = Link::open(ours, move |received: Received<FromWorker>| {
+            events.send(Event::Worker(id, received))
         })?;
         let worker = Worker::new(generation, slot, board, link, front_channel);
         Ok((worker, fds, number))
     }
 
     pub(super) fn fork_if_empty(&mut self, number: u32, slot: u32) {
-        let serves = self.generations.is_wanted(number);
+        let serves = self.generations.is_active(number);
         let empty = self
             .generations
             .get(number)

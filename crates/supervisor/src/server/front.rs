@@ -94,11 +94,11 @@ impl Server {
         self.events.later(pause, Timer::Front);
     }
 
-    pub(super) fn front_message(&mut self, pid: u32, said: Received<FromFront>) {
+    pub(super) fn front_message(&mut self, pid: u32, received: Received<FromFront>) {
         let Some(front) = self.front.process.as_mut().filter(|front| front.pid == pid) else {
             return;
         };
-        match said {
+        match received {
             Received::Message(FromFront::Ready, _) => front.is_ready = true,
             Received::Message(FromFront::Short { workers, waiting }, _) => {
                 self.grow(workers, waiting);
@@ -180,7 +180,7 @@ impl Server {
     }
 
     /// Sends the settings of the new generation to the front.
-    pub(super) fn tell_front(&self) {
+    pub(super) fn send_settings(&self) {
         if let Some(front) = &self.front.process {
             front.change(self.front_settings());
         }

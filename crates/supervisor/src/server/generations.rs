@@ -56,7 +56,7 @@ impl Generations {
     }
 
     /// Whether this generation serves or is to serve.
-    pub(super) fn is_wanted(&self, number: u32) -> bool {
+    pub(super) fn is_active(&self, number: u32) -> bool {
         [self.current, self.next].contains(&Some(number))
     }
 
@@ -91,7 +91,7 @@ impl Server {
         let first = self.generations.current.is_none();
         self.generations.current = Some(number);
         self.generations.next = None;
-        self.tell_front();
+        self.send_settings();
         self.hand_over_all();
         logging::info!(
             "serving generation={number} workers={} ms={took}",
@@ -116,7 +116,7 @@ impl Server {
         self.reloads.done += 1;
         self.shared.quarantine.table.clear();
         self.retire_others(number);
-        self.tell_serving();
+        self.notify_service_manager();
     }
 
     fn retire_others(&mut self, current: u32) {
@@ -157,7 +157,7 @@ impl Server {
 
     fn keep(&mut self, current: u32, failed: u32, why: &BootFailure) {
         logging::error!("generation {failed} failed and changes nothing: {why}");
-        self.tell_serving();
+        self.notify_service_manager();
         let lost = !self.can_fork(current);
         self.reloaded(&Err(why.to_string()));
         if lost && self.generations.next.is_none() {
@@ -180,31 +180,31 @@ impl Server {
                 zygote.dismiss();
                 zygote.kill_group();
             }
-            // The zygote forks none of the workers that are still asked for.
+            // The zygote forks none of the workers that were requested before.
             for id in std::mem::take(&mut generation.forking) {
                 self.workers.remove(&id);
             }
         }
     }
 
-    /// Tells zygotes without a purpose to leave, and forgets generations that have no process left.
+    /// Dismisses zygotes without a purpose, and forgets generations that have no process left.
     pub(super) fn reap_generations(&mut self) {
         let (current, next) = (self.generations.current, self.generations.next);
-        let mut told = Vec::new();
+        let mut dismissed = Vec::new();
         let workers = &self.workers;
         let stopping = self.phase == Phase::Stopping;
         self.generations.known.retain(|number, generation| {
-            let wanted = !stopping && [current, next].contains(&Some(*number));
-            if wanted || workers.values().any(|worker| worker.generation == *number) {
+            let is_active = !stopping && [current, next].contains(&Some(*number));
+            if is_active || workers.values().any(|worker| worker.generation == *number) {
                 return true;
             }
             let zygote = generation.zygote.as_mut();
             if zygote.is_some_and(|zygote| zygote.dismiss()) {
-                told.push(*number);
+                dismissed.push(*number);
             }
             generation.zygote.is_some()
         });
-        for number in told {
+        for number in dismissed {
             self.events.later(ZYGOTE_LEAVES, Timer::KillZygote(number));
         }
         self.finish_if_empty();

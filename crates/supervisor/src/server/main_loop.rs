@@ -231,18 +231,18 @@ impl Server {
     /// Prints the addresses when the server serves for the first time.
     pub(super) fn announce(&mut self) {
         for address in &self.addresses {
-            say(&format!("hearth: listening on {address}"));
+            print_line(&format!("hearth: listening on {address}"));
         }
         for line in std::mem::take(&mut self.announcements) {
-            say(&line);
+            print_line(&line);
         }
-        self.tell_serving();
+        self.notify_service_manager();
         self.watchdog();
-        self.watch_saturation();
+        self.schedule_saturation_check();
     }
 
-    /// Tells the service manager that the server serves; `systemctl status` shows the text.
-    pub(super) fn tell_serving(&self) {
+    /// Notifies the service manager that the server serves; `systemctl status` shows the text.
+    pub(super) fn notify_service_manager(&self) {
         let status = self.status();
         let what = format!(
             "{} worker{} on {}; generation {}",
@@ -251,13 +251,13 @@ impl Server {
             self.addresses.join(", "),
             status.generation
         );
-        systemd::tell(&format!("READY=1\nSTATUS=Serving: {what}"));
+        systemd::notify(&format!("READY=1\nSTATUS=Serving: {what}"));
     }
 
     /// Keeps the service manager from killing this process (`WatchdogSec=`), as long as events are handled.
     pub(super) fn watchdog(&self) {
         if let Some(interval) = systemd::watchdog() {
-            systemd::tell("WATCHDOG=1");
+            systemd::notify("WATCHDOG=1");
             self.events.later(interval, Timer::Watchdog);
         }
     }
@@ -268,7 +268,7 @@ impl Server {
 }
 
 /// Prints a line for people, and for tests that wait for it.
-fn say(line: &str) {
+fn print_line(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,7 +1,7 @@
-//! Asks the workers on demand for the state of their connection pools.
+//! Requests the state of their connection pools from the workers, on demand.
 //!
-//! A worker that computes cannot answer: after [`REPORT_TIMEOUT`] its last known numbers are shown. A worker is asked again
-//! only when it has answered, so questions do not pile up.
+//! A worker that computes cannot answer: after [`REPORT_TIMEOUT`] its last known numbers are shown. A worker gets another
+//! request only when it has answered, so requests do not pile up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -24,12 +24,12 @@ pub(super) struct PoolReports {
     workers: BTreeMap<WorkerId, WorkerReport>,
     retired: BTreeMap<(u32, String), Counts>,
     names: BTreeSet<String>,
-    /// Counts the rounds of asking.
+    /// The number of the current round of requests for reports.
     round: u64,
     /// The workers that have not answered in this round.
     missing: BTreeSet<WorkerId>,
     /// The callers that wait for this round.
-    asking: Vec<Sender<Status>>,
+    waiting: Vec<Sender<Status>>,
     /// Callers that came after the round had begun: the answers may miss what they did before.
     next: Vec<Sender<Status>>,
 }
@@ -39,24 +39,25 @@ struct WorkerReport {
     slot: u32,
     pools: Vec<Pool>,
     at: Instant,
-    owes_answer: bool,
+    /// Whether the worker has not answered the last request for a report.
+    is_requested: bool,
 }
 
 impl PoolReports {
     /// Stores a report. An empty one, of a worker that cannot report any more, does not replace the last one.
-    fn told(&mut self, id: WorkerId, slot: u32, report: &str) {
+    fn store(&mut self, id: WorkerId, slot: u32, report: &str) {
         if report.is_empty()
             && let Some(known) = self.workers.get_mut(&id)
             && !known.pools.is_empty()
         {
-            known.owes_answer = false;
+            known.is_requested = false;
             return;
         }
         let known = WorkerReport {
             slot,
             pools: pool::parse(report, &mut self.names),
             at: Instant::now(),
-            owes_answer: false,
+            is_requested: false,
         };
         self.workers.insert(id, known);
     }
@@ -77,15 +78,15 @@ impl Server {
     /// Answers with the status, once the workers have reported their pools.
     pub(super) fn status_with_pools(&mut self, reply: Sender<Status>) {
         self.pools.next.push(reply);
-        if self.pools.asking.is_empty() {
-            self.ask_for_pools();
+        if self.pools.waiting.is_empty() {
+            self.request_pool_reports();
         }
     }
 
-    fn ask_for_pools(&mut self) {
+    fn request_pool_reports(&mut self) {
         let pools = &mut self.pools;
-        pools.asking = std::mem::take(&mut pools.next);
-        if pools.asking.is_empty() {
+        pools.waiting = std::mem::take(&mut pools.next);
+        if pools.waiting.is_empty() {
             return;
         }
         pools.round += 1;
@@ -97,16 +98,16 @@ impl Server {
                 slot: worker.slot,
                 pools: Vec::new(),
                 at: Instant::now(),
-                owes_answer: false,
+                is_requested: false,
             });
-            if !known.owes_answer {
-                known.owes_answer = true;
-                worker.ask_for_pools();
+            if !known.is_requested {
+                known.is_requested = true;
+                worker.request_pool_report();
             }
             pools.missing.insert(*id);
         }
         if pools.missing.is_empty() {
-            return self.tell_pools();
+            return self.send_pool_status();
         }
         self.events.later(REPORT_TIMEOUT, Timer::Pools(pools.round));
     }
@@ -117,9 +118,9 @@ impl Server {
             return;
         };
         let slot = worker.slot;
-        self.pools.told(id, slot, report);
+        self.pools.store(id, slot, report);
         if self.pools.missing.remove(&id) && self.pools.missing.is_empty() {
-            self.tell_pools();
+            self.send_pool_status();
         }
     }
 
@@ -127,26 +128,26 @@ impl Server {
     pub(super) fn pools_left(&mut self, id: WorkerId) {
         self.pools.retire(id);
         if self.pools.missing.remove(&id) && self.pools.missing.is_empty() {
-            self.tell_pools();
+            self.send_pool_status();
         }
     }
 
     pub(super) fn pools_late(&mut self, round: u64) {
         if self.pools.round == round && !self.pools.missing.is_empty() {
             self.pools.missing.clear();
-            self.tell_pools();
+            self.send_pool_status();
         }
     }
 
-    fn tell_pools(&mut self) {
+    fn send_pool_status(&mut self) {
         let status = Status {
             pools: self.pool_status(),
             ..self.status()
         };
-        for reply in std::mem::take(&mut self.pools.asking) {
+        for reply in std::mem::take(&mut self.pools.waiting) {
             let _ = reply.send(status.clone());
         }
-        self.ask_for_pools();
+        self.request_pool_reports();
     }
 
     fn pool_status(&self) -> Pools {
@@ -208,8 +209,8 @@ mod tests {
         let mut pools = PoolReports::default();
         for id in 0..1000 {
             let report = format!("[{}]", pool::tests::report("shop", 2));
-            pools.told(id, 3, &report);
-            pools.told(id, 3, "");
+            pools.store(id, 3, &report);
+            pools.store(id, 3, "");
             pools.retire(id);
         }
         assert!(pools.workers.is_empty());

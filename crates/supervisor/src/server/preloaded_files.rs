@@ -1,15 +1,15 @@
-//! Watches the preloaded files of a classic site: PHP never looks at them again, so the server restarts PHP after a change.
+//! Watches the preloaded files of a classic site: PHP never checks them again, so the server restarts PHP after a change.
 
 use std::time::Duration;
 
 use super::Server;
 use crate::event::Timer;
 
-/// The pause between two looks. A look takes about a microsecond per file; `opcache.revalidate_freq` is two seconds.
+/// The pause between two checks. A check takes about a microsecond per file; `opcache.revalidate_freq` is two seconds.
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl Server {
-    /// Schedules the next look, while this generation serves, if PHP would check its files if they were not preloaded.
+    /// Schedules the next check, while this generation serves, if PHP would check its files if they were not preloaded.
     pub(super) fn watch_preloaded_files(&self, number: u32) {
         let generation = self.generations.get(number);
         let is_watched = generation.is_some_and(|generation| {
@@ -22,7 +22,7 @@ impl Server {
         }
     }
 
-    pub(super) fn look_at_preloaded_files(&mut self, number: u32) {
+    pub(super) fn check_preloaded_files(&mut self, number: u32) {
         if self.generations.current != Some(number) || self.stopping() {
             return;
         }

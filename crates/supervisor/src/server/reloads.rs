@@ -14,7 +14,7 @@ pub(super) struct Reloads {
     pub(super) done: u64,
     /// Callers that wait for the next generation.
     waiting: Vec<ReplyTo>,
-    /// Callers that asked during a reload; they wait for one more reload.
+    /// Callers that requested a reload during another one; they wait for one more reload.
     queued: Option<Vec<ReplyTo>>,
     /// Settings that have changed but need a restart.
     fixed: Vec<&'static str>,
@@ -72,7 +72,7 @@ impl Server {
             Ok(()) => self.reloads.waiting = done,
             Err(why) => {
                 logging::error!("reload failed and changes nothing: {why}");
-                self.tell_serving();
+                self.notify_service_manager();
                 for done in done {
                     let _ = done.send(Err(why.clone()));
                 }

@@ -18,19 +18,19 @@ pub(super) struct Watch {
 }
 
 impl Server {
-    /// Schedules the next look, in a second.
-    pub(super) fn watch_saturation(&self) {
+    /// Schedules the next check, in a second.
+    pub(super) fn schedule_saturation_check(&self) {
         self.events.later(PAUSE, Timer::Saturation);
     }
 
-    pub(super) fn look_at_saturation(&mut self) {
+    pub(super) fn check_saturation(&mut self) {
         if self.stopping() {
             return;
         }
         self.events.later(PAUSE, Timer::Saturation);
         let counts = Counts::of(&self.sum());
         let watch = &mut self.saturation;
-        let findings = watch.saturation.look(counts, Instant::now());
+        let findings = watch.saturation.check(counts, Instant::now());
         let before = watch.processors;
         watch.processors = match counts.any_waits() {
             true => before.or_else(Processors::now),
@@ -42,12 +42,12 @@ impl Server {
         let idle = before.and_then(|before| Processors::now()?.idle_since(before));
         let capacity = self.capacity(idle);
         // If the number of workers follows the load, it is logged already why there are no more.
-        let is_told = self
+        let is_logged = self
             .elastic
             .as_ref()
-            .is_some_and(|elastic| elastic.has_said());
+            .is_some_and(|elastic| elastic.has_just_logged());
         for finding in findings {
-            if !(is_told && matches!(finding, Finding::Waiting { .. })) {
+            if !(is_logged && matches!(finding, Finding::Waiting { .. })) {
                 logging::warning!("{}", capacity.describe(finding));
             }
         }

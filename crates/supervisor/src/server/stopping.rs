@@ -37,7 +37,7 @@ impl Server {
             "stopping in_flight={in_flight} deadline={}s",
             deadline.as_secs_f64()
         );
-        systemd::tell(&format!(
+        systemd::notify(&format!(
             "STOPPING=1\nSTATUS=Stopping: {in_flight} requests in flight"
         ));
         self.phase = Phase::Stopping;

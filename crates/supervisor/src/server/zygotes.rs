@@ -10,11 +10,11 @@ use crate::boot;
 use crate::event::Timer;
 use crate::signal::describe;
 
-/// How long a zygote may take to leave after it was told to.
+/// How long a zygote may take to leave after its dismissal.
 pub(super) const ZYGOTE_LEAVES: Duration = Duration::from_secs(2);
 
 impl Server {
-    /// Handles the end of a zygote's channel. Unless it was told to leave, the zygote is ending, or its state is broken.
+    /// Handles the end of a zygote's channel. Unless it was dismissed, the zygote is ending, or its state is broken.
     pub(super) fn zygote_closed(&mut self, number: u32, mistake: Option<String>) {
         if let Some(mistake) = mistake {
             logging::alert!("generation {number}: invalid message from the zygote: {mistake}");
@@ -52,7 +52,7 @@ impl Server {
             return;
         };
         let life = generation.began.elapsed();
-        let told = generation
+        let dismissed = generation
             .zygote
             .take()
             .is_some_and(|zygote| zygote.link.is_none());
@@ -60,13 +60,13 @@ impl Server {
             None => boot::ended(&generation.program, status),
             Some(_) => BootFailure::Failed(format!("the zygote {}", describe(status))),
         };
-        // The workers that the zygote was asked for and did not fork never start.
+        // The workers that were requested and not forked never start.
         for id in std::mem::take(&mut generation.forking) {
             self.workers.remove(&id);
         }
         if self.generations.next == Some(number) {
             self.abort_generation(number, ended);
-        } else if self.generations.current == Some(number) && !told && !self.stopping() {
+        } else if self.generations.current == Some(number) && !dismissed && !self.stopping() {
             logging::error!(
                 "{ended}; its workers go on, and the app is booted again generation={number}"
             );

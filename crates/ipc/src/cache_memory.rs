@@ -24,7 +24,7 @@ const MAX_ANSWER: usize = 4096;
 /// Returns the memory of the cache of the server that listens at `control`, and the connector of its second tier, if it has
 /// one. Only a process of the same user is asked, because the memory is read as PHP values. Without descriptors, the server
 /// has no cache, or was built from other sources.
-pub fn ask_for_cache(control: &Path, build: &str) -> io::Result<Vec<OwnedFd>> {
+pub fn request_cache_memory(control: &Path, build: &str) -> io::Result<Vec<OwnedFd>> {
     let mut stream = UnixStream::connect(control)?;
     let listener = rustix::net::sockopt::socket_peercred(&stream)?.uid;
     if listener != rustix::process::geteuid() {

@@ -15,7 +15,7 @@ mod cache_memory;
 mod channel;
 mod message;
 
-pub use cache_memory::{ask_for_cache, send_cache};
+pub use cache_memory::{request_cache_memory, send_cache};
 pub use channel::{Channel, Error, MAX_DESCRIPTORS};
 pub use message::{
     Boot, BootFailure, Booted, CONCURRENT, Drain, FromFront, FromWorker, FromZygote, FrontSettings,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// The timings of one request.
 #[derive(Debug, Default)]
 pub struct Timings {
-    asked: Cell<Option<Instant>>,
+    arrived: Cell<Option<Instant>>,
     began: Cell<Option<Instant>>,
     ended: Cell<Option<Instant>>,
     cpu: Cell<Duration>,
@@ -16,8 +16,8 @@ pub struct Timings {
 
 impl Timings {
     /// The request is complete and waits for its turn.
-    pub fn asks(&self) {
-        self.asked.set(Some(Instant::now()));
+    pub fn arrives(&self) {
+        self.arrived.set(Some(Instant::now()));
     }
 
     /// The request's code runs from here on.
@@ -47,7 +47,9 @@ impl Timings {
     pub fn queue(&self) -> Duration {
         let end = self.began.get().or(self.ended.get());
         let end = end.unwrap_or_else(Instant::now);
-        self.asked.get().map_or(Duration::ZERO, |asked| end - asked)
+        self.arrived
+            .get()
+            .map_or(Duration::ZERO, |arrived| end - arrived)
     }
 
     /// The time from the begin of the request's code to the end of the response, or to now.
@@ -73,7 +75,7 @@ mod tests {
             (timings.queue(), timings.php()),
             (Duration::ZERO, Duration::ZERO)
         );
-        timings.asks();
+        timings.arrives();
         timings.ends();
         let queue = timings.queue();
         assert_eq!(timings.queue(), queue, "it has left the queue");

@@ -91,7 +91,7 @@ impl Consumer {
 
     /// Publishes how long the request's code has run so far, and for how long it had the processor, for
     /// [`crate::Dispatcher::spent`]. To be called before the completion that it belongs to.
-    pub fn spends(&self, key: RequestKey, php: Duration, cpu: Duration) {
+    pub fn publish_times(&self, key: RequestKey, php: Duration, cpu: Duration) {
         if self.owns(key, self.memory.state(key).load(SeqCst)) {
             let slot = self.memory.slot(key.slot);
             for (at, time) in [(SLOT_PHP, php), (SLOT_CPU, cpu)] {
@@ -138,12 +138,12 @@ impl Consumer {
     }
 
     fn publish(&self, key: RequestKey, what: u64) -> Notify {
-        let told = |state| {
+        let published = |state| {
             let is_mine = self.owns(key, state);
             is_mine.then_some(state | what | LISTED)
         };
         let state = self.memory.state(key);
-        let Ok(before) = state.fetch_update(SeqCst, SeqCst, told) else {
+        let Ok(before) = state.fetch_update(SeqCst, SeqCst, published) else {
             return Notify::No;
         };
         if before & LISTED == 0 {

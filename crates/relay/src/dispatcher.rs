@@ -203,8 +203,8 @@ impl Dispatcher {
         self.free.borrow_mut().push(key.slot);
     }
 
-    /// Calls `look` for each request that was answered or has ended since the last call, oldest first.
-    pub fn drain_completions(&self, mut look: impl FnMut(Completion)) {
+    /// Calls `handle` for each request that was answered or has ended since the last call, oldest first.
+    pub fn drain_completions(&self, mut handle: impl FnMut(Completion)) {
         let mut last = self.memory.word(AT_COMPLETIONS).load(SeqCst);
         if last != 0 {
             last = self.memory.word(AT_COMPLETIONS).swap(0, SeqCst);
@@ -223,7 +223,7 @@ impl Dispatcher {
             let state = &self.memory.slot(slot)[crate::layout::SLOT_STATE];
             let before = state.fetch_and(!LISTED, SeqCst);
             if before & LISTED != 0 {
-                look(Completion::of(slot, before));
+                handle(Completion::of(slot, before));
             }
         }
         self.completed.replace(found);
@@ -239,15 +239,15 @@ impl Dispatcher {
             .collect()
     }
 
-    /// Calls `look` for each request that has left the queue since the last call.
-    pub fn drain_dequeued(&self, mut look: impl FnMut(RequestKey)) {
+    /// Calls `handle` for each request that has left the queue since the last call.
+    pub fn drain_dequeued(&self, mut handle: impl FnMut(RequestKey)) {
         for (index, seen) in self.seen.iter().enumerate() {
             let ring = self.memory.ring(index);
             self.trim(&ring);
             let head = ring.head();
             while seen.get() < head {
                 if let Some(key) = ring.entry(seen.get()) {
-                    look(key);
+                    handle(key);
                 }
                 seen.set(seen.get() + 1);
             }

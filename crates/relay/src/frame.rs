@@ -246,10 +246,10 @@ mod tests {
             (id, is_retry, endpoints, head, body) in any::<(u64, bool, [u8; 8], Vec<u8>, Vec<u8>)>(),
             (h, b) in (0u8..3, 0u8..3),
         ) {
-            let asked = RequestFrame { id, is_retry, endpoints: &endpoints, head: a_part(h, &head), body: a_part(b, &body) };
+            let frame = RequestFrame { id, is_retry, endpoints: &endpoints, head: a_part(h, &head), body: a_part(b, &body) };
             let mut out = Vec::new();
-            asked.write_to(&mut out);
-            prop_assert_eq!(RequestFrame::parse(&out), Some(asked));
+            frame.write_to(&mut out);
+            prop_assert_eq!(RequestFrame::parse(&out), Some(frame));
             for end in 0..out.len() {
                 prop_assert_eq!(RequestFrame::parse(&out[..end]), None);
             }

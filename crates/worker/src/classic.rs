@@ -85,7 +85,7 @@ impl Classic {
             }
             other => {
                 if let Route::Forbidden(why) = other {
-                    self.tell(why, head);
+                    self.log_refusal(why, head);
                 }
                 Plan::HttpResponse(files::answer(self.site.answer(other, head), head))
             }
@@ -93,7 +93,7 @@ impl Classic {
     }
 
     /// Logs why a request was refused, as nginx does in its error log: a 403 does not contain its reason.
-    fn tell(&self, why: Refusal, head: &RequestHead) {
+    fn log_refusal(&self, why: Refusal, head: &RequestHead) {
         let Some(left_out) = self.refusals.take(now_ms()) else {
             return;
         };

@@ -36,8 +36,8 @@ use crate::worker::Worker;
 
 /// How long after the last poll of descriptors they are polled again before the next claim, so that tasks which become ready
 /// go first. The longer time is enough while this worker has no request.
-const LOOK: Duration = Duration::from_micros(100);
-const LOOK_ALONE: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_micros(100);
+const POLL_INTERVAL_ALONE: Duration = Duration::from_millis(1);
 
 /// The worker's side of balanced dispatch: a link to each thread of the front, and the tasks that serve all of them.
 pub(crate) struct Links {
@@ -49,7 +49,7 @@ pub(crate) struct Links {
     /// Whether the queues show that this worker sleeps.
     is_asleep: Cell<bool>,
     /// When the runtime last polled its descriptors.
-    looked: Cell<Instant>,
+    last_poll: Cell<Instant>,
     /// The client of the previous request, which is likely that of the next.
     client: RefCell<Option<Rc<Client>>>,
     buffer: RefCell<Vec<u8>>,
@@ -119,8 +119,8 @@ thread_local! {
     static LINKS: RefCell<Option<Rc<Links>>> = const { RefCell::new(None) };
 }
 
-fn with_links(look: impl Fn(&Links)) {
-    LINKS.with_borrow(|links| links.as_deref().map(look));
+fn with_links(action: impl Fn(&Links)) {
+    LINKS.with_borrow(|links| links.as_deref().map(action));
 }
 
 /// Publishes that this thread is about to sleep.
@@ -142,7 +142,7 @@ impl Links {
             claimers: Claimers::new(worker.concurrency),
             waiting: RefCell::default(),
             is_asleep: Cell::new(false),
-            looked: Cell::new(Instant::now()),
+            last_poll: Cell::new(Instant::now()),
             client: RefCell::default(),
             buffer: RefCell::default(),
             answer: RefCell::default(),
@@ -192,12 +192,12 @@ impl Links {
     /// Lets tasks that are ready, or become ready by a poll of the descriptors, run before a new request is claimed.
     async fn give_way(&self) {
         let seldom = match self.claimers.is_serving() {
-            true => LOOK,
-            false => LOOK_ALONE,
+            true => POLL_INTERVAL,
+            false => POLL_INTERVAL_ALONE,
         };
-        if self.looked.get().elapsed() >= seldom {
+        if self.last_poll.get().elapsed() >= seldom {
             yield_now().await;
-            self.looked.set(Instant::now());
+            self.last_poll.set(Instant::now());
         }
     }
 
@@ -238,7 +238,7 @@ impl Links {
         if self.is_asleep.replace(false) {
             self.queues.mark_awake();
         }
-        self.looked.set(Instant::now());
+        self.last_poll.set(Instant::now());
     }
 }
 
@@ -265,12 +265,12 @@ impl FrontLink {
     fn poll_front(&self, context: &mut Context<'_>) -> Poll<()> {
         if self.poll_eventfd(context) {
             self.all.wake_leader();
-            self.look_at_signals();
+            self.check_signals();
         }
         self.poll_gone(context)
     }
 
-    fn look_at_signals(&self) {
+    fn check_signals(&self) {
         let signals = self.consumer.signals();
         if self.signals.replace(signals) != signals {
             self.all.claimers.wake_all();
@@ -305,38 +305,39 @@ impl FrontLink {
 
     /// Whether the front has written to the eventfd since the last check.
     fn poll_eventfd(&self, context: &mut Context<'_>) -> bool {
-        let mut rang = false;
+        let mut notified = false;
         while let Poll::Ready(ready) = self.eventfd.poll_read_ready(context) {
-            rang = true;
+            notified = true;
             if let Ok(mut ready) = ready {
                 // The counter is not read: each write is an event of its own.
                 ready.clear_ready();
             }
         }
-        rang
+        notified
     }
 
     /// Whether no client waits for the response any more.
-    fn is_unwanted(&self, key: RequestKey) -> bool {
+    fn is_cancelled(&self, key: RequestKey) -> bool {
         self.is_gone.get() || self.consumer.is_cancelled(key)
     }
 
-    fn ring(&self) {
+    fn write_eventfd(&self) {
         // The write fails only if the eventfd's counter is full: the front is notified already.
         let _ = rustix::io::write(&self.front, &1u64.to_ne_bytes());
     }
 
     /// Publishes the request's times. To be called before the front gets a completion or a frame of the request.
-    fn tell_times(&self, key: RequestKey, end_signal: &EndSignal) {
+    fn publish_times(&self, key: RequestKey, end_signal: &EndSignal) {
         if let Some(timings) = &end_signal.timings {
-            self.consumer.spends(key, timings.php(), timings.cpu());
+            self.consumer
+                .publish_times(key, timings.php(), timings.cpu());
         }
     }
 
-    fn tell(&self, then: Notify) {
+    fn notify(&self, then: Notify) {
         match then {
             Notify::No => {}
-            Notify::Yes => self.ring(),
+            Notify::Yes => self.write_eventfd(),
         }
     }
 
@@ -344,7 +345,7 @@ impl FrontLink {
 
     async fn serve(&self, worker: &Rc<Worker>, claimer: &Claimer, key: RequestKey) {
         let Some(received) = self.receive(claimer, key).await else {
-            self.tell(self.consumer.end(key));
+            self.notify(self.consumer.end(key));
             return;
         };
         let Received {
@@ -376,7 +377,7 @@ impl FrontLink {
         };
         if !ended {
             end_signal.until_ended().await;
-            self.tell(self.consumer.end(key));
+            self.notify(self.consumer.end(key));
         }
     }
 
@@ -386,7 +387,7 @@ impl FrontLink {
             if let Poll::Ready(answer) = Pin::new(&mut answering).poll(context) {
                 return Poll::Ready(Some(answer));
             }
-            match self.is_unwanted(key) {
+            match self.is_cancelled(key) {
                 true => Poll::Ready(None),
                 false => Poll::Pending,
             }

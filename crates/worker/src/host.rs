@@ -355,7 +355,7 @@ impl php::Host for ProcessHost {
     }
 
     fn interrupted(&self, request: &Request) {
-        self.look_if_slow(request, php::running_trace);
+        self.log_if_slow(request, php::running_trace);
     }
 
     fn overdue(&self, request: &Request) -> Option<Cancel> {

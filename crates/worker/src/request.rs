@@ -167,7 +167,7 @@ impl RequestFuture {
     fn enter(&mut self) {
         self.announce();
         if let Some(timings) = self.request.timings() {
-            timings.asks();
+            timings.arrives();
         }
         let worker = &self.worker;
         if worker.permits.try_acquire().is_some() {

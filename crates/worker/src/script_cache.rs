@@ -22,7 +22,7 @@ pub(crate) fn find_by(app: Option<&OsStr>) {
         config::script_controls(app.clone(), environment.clone(), &cwd, &directories)
             .iter()
             .find_map(|control| {
-                let fds = ipc::ask_for_cache(control, BUILD_ID).ok()?;
+                let fds = ipc::request_cache_memory(control, BUILD_ID).ok()?;
                 let mut fds = fds.into_iter();
                 let cache = Cache::map(&fds.next()?).ok()?;
                 Some((cache, fds.next()))

@@ -79,7 +79,7 @@ impl SlowLog {
 
 impl ProcessHost {
     /// Logs a slow request once, with its stack trace, if `trace` returns one.
-    pub(crate) fn look_if_slow(&self, request: &Request, trace: impl FnOnce() -> Option<String>) {
+    pub(crate) fn log_if_slow(&self, request: &Request, trace: impl FnOnce() -> Option<String>) {
         let now = now_ms();
         if now < request.slow_at() {
             return;

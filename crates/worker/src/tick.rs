@@ -36,7 +36,7 @@ impl SliceTuner {
         }
     }
 
-    fn look(&mut self) {
+    fn update(&mut self) {
         let cpu = thread_cpu();
         let resumed = php::times_resumed();
         let times = u32::try_from(resumed - self.resumed).unwrap_or(u32::MAX);
@@ -68,7 +68,7 @@ pub(crate) async fn run(worker: Rc<Worker>) {
             // A first waiting request makes the tick shorter.
             () = worker.http.clock.notified(), if !fast => continue,
         }
-        tuner.look();
+        tuner.update();
         worker.end_overdue();
         let draining = worker.draining.get();
         let leaving = draining.map(|draining| if draining.linger { LINGER } else { 0 });

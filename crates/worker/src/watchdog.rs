@@ -13,8 +13,8 @@ use http1::now_ms;
 
 /// The interval of checks while requests come in, and the number of checks without a running task after which the watchdog
 /// sleeps.
-const LOOK: Duration = Duration::from_millis(100);
-const QUIET_LOOKS: u32 = 20;
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+const QUIET_CHECKS: u32 = 20;
 /// Milliseconds for which a slow request may not take an interrupt, before the watchdog itself logs its stack.
 const NOT_TAKEN: u64 = 1_000;
 /// The interval of interrupts of a task that is overdue: code of the PHP library does not take an interrupt.
@@ -93,15 +93,19 @@ pub(crate) fn start(grace: Duration) -> std::io::Result<()> {
 fn watch(grace: u64) {
     let (mut quiet, mut interrupted) = (0, None);
     let mut meter = CpuMeter::default();
-    let mut told = 0;
+    let mut logged = 0;
     loop {
-        std::thread::sleep(if interrupted.is_some() { AGAIN } else { LOOK });
+        std::thread::sleep(if interrupted.is_some() {
+            AGAIN
+        } else {
+            CHECK_INTERVAL
+        });
         let deadline = DEADLINE.load(Ordering::Relaxed);
         quiet = if deadline == 0 { quiet + 1 } else { 0 };
         if deadline == 0 {
             hook::release_opcache_lock();
         }
-        if quiet > QUIET_LOOKS {
+        if quiet > QUIET_CHECKS {
             sleep_until_woken();
             quiet = 0;
         }
@@ -111,18 +115,18 @@ fn watch(grace: u64) {
             if now_ms() >= slow {
                 php::interrupt();
             }
-            if told != slow && now_ms() >= slow.saturating_add(NOT_TAKEN) {
-                told = slow;
-                tell_of_one_call(slow);
+            if logged != slow && now_ms() >= slow.saturating_add(NOT_TAKEN) {
+                logged = slow;
+                log_long_call(slow);
             }
-            meter.look(grace);
+            meter.check(grace);
         }
     }
 }
 
 /// Logs a slow request that does not take the interrupt: its code is in one long call of an extension. The line of the slow
 /// log, with more about the request, follows when the call has returned.
-fn tell_of_one_call(slow: u64) {
+fn log_long_call(slow: u64) {
     let (request, trace) = (REQUEST.load(Ordering::Relaxed), php::outside_trace());
     // If the engine's thread has gone on meanwhile, the trace may be of another request.
     let is_the_same = SLOW.load(Ordering::Relaxed) == slow && DEADLINE.load(Ordering::Relaxed) != 0;
@@ -162,17 +166,17 @@ struct CpuMeter {
     /// milliseconds.
     setting: u64,
     from: u64,
-    told: bool,
+    interrupted: bool,
 }
 
 impl CpuMeter {
-    fn look(&mut self, grace: u64) {
+    fn check(&mut self, grace: u64) {
         let (setting, now) = (CPU_LIMITS_SET.load(Ordering::Relaxed), cpu_ms());
         if setting != self.setting {
             *self = CpuMeter {
                 setting,
                 from: now,
-                told: false,
+                interrupted: false,
             };
         }
         let seconds = CPU_LIMIT.load(Ordering::Relaxed);
@@ -180,8 +184,8 @@ impl CpuMeter {
         if seconds == 0 || over == 0 {
             return;
         }
-        if !self.told {
-            self.told = true;
+        if !self.interrupted {
+            self.interrupted = true;
             CPU_OVER.store(setting, Ordering::Relaxed);
             php::interrupt();
         } else if over > grace {
@@ -201,7 +205,7 @@ fn cpu_ms() -> u64 {
 /// visible here.
 fn sleep_until_woken() {
     ASLEEP.store(true, Ordering::Relaxed);
-    std::thread::sleep(LOOK);
+    std::thread::sleep(CHECK_INTERVAL);
     if DEADLINE.load(Ordering::Relaxed) != 0 {
         ASLEEP.store(false, Ordering::Relaxed);
     }

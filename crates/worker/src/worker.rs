@@ -188,7 +188,7 @@ impl Worker {
                 if let Some(why) = self.host.overdue(&request) {
                     entry.task.cancel(why);
                 }
-                self.host.look_if_slow(&request, || entry.task.trace());
+                self.host.log_if_slow(&request, || entry.task.trace());
                 true
             })
             .collect();
@@ -225,7 +225,7 @@ impl Worker {
 
     /// Checks after a request whether the worker is to be recycled.
     pub(crate) fn check_recycle(&self) {
-        if self.recycle.look() {
+        if self.recycle.check() {
             self.host.changed.notify_waiters();
         }
     }
@@ -338,7 +338,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
     let worker = Rc::new(worker);
     watchdog::start(grace).map_err(text)?;
     if let Some(path) = &start.boot.settings.probe
-        && let Err(message) = probe::ask(&worker, path).await
+        && let Err(message) = probe::check(&worker, path).await
     {
         start
             .channel

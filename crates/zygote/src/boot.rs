@@ -66,7 +66,7 @@ pub(crate) fn prepare(
     })
     .map_err(failure)?;
     if cold.is_none() {
-        tell_unknown_settings(boot);
+        warn_unknown_settings(boot);
     }
     if cold.is_some() {
         php::refuse_persistent(boot.settings.concurrency.is_some_and(|number| number > 1));
@@ -150,7 +150,7 @@ fn prepare_classic(boot: &mut Boot) -> Result<(), BootFailure> {
         ..php::Boot::default()
     })
     .map_err(failure)?;
-    tell_unknown_settings(boot);
+    warn_unknown_settings(boot);
     Ok(())
 }
 
@@ -160,7 +160,7 @@ fn is_own_setting(name: &str) -> bool {
 }
 
 /// Warns about settings that PHP does not know: it accepts any name, so a mistyped one would have no effect unnoticed.
-fn tell_unknown_settings(boot: &Boot) {
+fn warn_unknown_settings(boot: &Boot) {
     let given = boot.settings.ini.iter().map(|(name, _)| name);
     for name in given.filter(|name| !is_own_setting(name) && !php::has_setting(name)) {
         // To standard error, as PHP's own messages at startup.

@@ -287,7 +287,7 @@ fn serve(consumers: Vec<Consumer>, fronts: &[Thread], over: &AtomicBool, slept: 
 }
 
 /// Posts a few requests at a time, and sleeps until they are answered.
-fn ask(dispatcher: &Dispatcher, workers: &[Thread], requests: usize) {
+fn post_requests(dispatcher: &Dispatcher, workers: &[Thread], requests: usize) {
     let (mut sent, mut waiting) = (0, HashSet::new());
     while sent < requests || !waiting.is_empty() {
         while sent < requests && waiting.len() < 1 + sent % 4 {
@@ -323,29 +323,31 @@ fn no_wake_up_is_lost_between_threads() {
     let (over, slept) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let (over, slept) = (&over, &slept);
-        let (workers_told, fronts_told): (Vec<_>, Vec<_>) = (
+        let (worker_channels, front_channels): (Vec<_>, Vec<_>) = (
             (0..WORKERS).map(|_| channel::<Vec<Thread>>()).collect(),
             (0..QUEUES).map(|_| channel::<Vec<Thread>>()).collect(),
         );
-        let workers: Vec<_> = (consumers.into_iter().zip(workers_told))
-            .map(|(consumers, (tell, told))| {
-                let work = move || serve(consumers, &told.recv().expect("fronts"), over, slept);
-                (tell, scope.spawn(work))
+        let workers: Vec<_> = (consumers.into_iter().zip(worker_channels))
+            .map(|(consumers, (sender, receiver))| {
+                let work = move || serve(consumers, &receiver.recv().expect("fronts"), over, slept);
+                (sender, scope.spawn(work))
             })
             .collect();
         let worker_threads: Vec<_> = workers.iter().map(|w| w.1.thread().clone()).collect();
-        let fronts: Vec<_> = (dispatchers.into_iter().zip(fronts_told))
-            .map(|((dispatcher, _), (tell, told))| {
-                let work = move || ask(&dispatcher, &told.recv().expect("workers"), REQUESTS);
-                (tell, scope.spawn(work))
+        let fronts: Vec<_> = (dispatchers.into_iter().zip(front_channels))
+            .map(|((dispatcher, _), (sender, receiver))| {
+                let work = move || {
+                    post_requests(&dispatcher, &receiver.recv().expect("workers"), REQUESTS)
+                };
+                (sender, scope.spawn(work))
             })
             .collect();
         let front_threads: Vec<Thread> = fronts.iter().map(|f| f.1.thread().clone()).collect();
-        for (tell, _) in &workers {
-            tell.send(front_threads.clone()).expect("it runs");
+        for (sender, _) in &workers {
+            sender.send(front_threads.clone()).expect("it runs");
         }
-        for (tell, _) in &fronts {
-            tell.send(worker_threads.clone()).expect("it runs");
+        for (sender, _) in &fronts {
+            sender.send(worker_threads.clone()).expect("it runs");
         }
         for (_, front) in fronts {
             front.join().expect("all is answered");

@@ -23,7 +23,7 @@ impl FrontLink {
         let (mut fields, mut frame) = self.all.answer.take();
         fields.clear();
         frame.clear();
-        self.tell_times(key, end_signal);
+        self.publish_times(key, end_signal);
         let closes = answer.head.fields.remove("Connection");
         answer.head.fields.pack(&mut fields);
         let head = ResponseHead {
@@ -65,7 +65,7 @@ impl FrontLink {
         }
         ResponseFrame::Head(head, ResponsePayload::Here(body)).write_to(frame);
         let ended = !end_signal.goes_on.get();
-        self.tell(self.consumer.answer(key, frame, ended));
+        self.notify(self.consumer.answer(key, frame, ended));
         ended
     }
 
@@ -86,7 +86,7 @@ impl FrontLink {
             ResponseFrame::Long(length).write_to(&mut long);
             self.consumer.answer(key, &long, false)
         };
-        self.tell(then);
+        self.notify(then);
         // If the front has exited, the rest has no reader.
         let _ = self
             .pump(key, if fits { &[] } else { head }, body, end_signal)
@@ -108,7 +108,7 @@ impl FrontLink {
         }
         loop {
             let piece = std::future::poll_fn(|context| {
-                if self.is_unwanted(key) {
+                if self.is_cancelled(key) {
                     return Poll::Ready(Some(Err(io::ErrorKind::BrokenPipe.into())));
                 }
                 match self.consumer.is_held(key) {
@@ -125,7 +125,7 @@ impl FrontLink {
                 Some(Err(_)) => StreamFrame::Broken,
                 None => StreamFrame::End,
             };
-            self.tell_times(key, end_signal);
+            self.publish_times(key, end_signal);
             return self.send_mark(key, mark).await;
         }
     }

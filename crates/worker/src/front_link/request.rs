@@ -36,17 +36,17 @@ impl FrontLink {
     }
 
     async fn parse(&self, claimer: &Claimer, key: RequestKey, bytes: &[u8]) -> Option<Received> {
-        let Some(asked) = RequestFrame::parse(bytes) else {
+        let Some(frame) = RequestFrame::parse(bytes) else {
             logging::alert!("invalid request frame from the front");
             return None;
         };
-        let in_files = [asked.head, asked.body].map(|part| matches!(part, Payload::File(_)));
+        let in_files = [frame.head, frame.body].map(|part| matches!(part, Payload::File(_)));
         let mut files = match in_files {
             [false, false] => Vec::new(),
             _ => self.files(claimer, key).await?,
         }
         .into_iter();
-        let head = match asked.head {
+        let head = match frame.head {
             Payload::Here(packed) => RequestHead::unpack(packed),
             Payload::None | Payload::File(_) => {
                 RequestHead::unpack(&Upload::new(files.next()?).read_all().ok()?)
@@ -56,17 +56,17 @@ impl FrontLink {
             logging::alert!("the front sent a head that is none");
             return None;
         };
-        let body: Option<Box<dyn BodySource>> = match asked.body {
+        let body: Option<Box<dyn BodySource>> = match frame.body {
             Payload::None => None,
             Payload::Here(bytes) => Some(Box::new(MemoryBody(Bytes::copy_from_slice(bytes)))),
             Payload::File(_) => Some(Box::new(Upload::new(files.next()?))),
         };
         Some(Received {
-            id: asked.id,
-            client: self.client(asked.endpoints)?,
+            id: frame.id,
+            client: self.client(frame.endpoints)?,
             head,
             body,
-            is_retry: asked.is_retry,
+            is_retry: frame.is_retry,
         })
     }
 
@@ -75,7 +75,7 @@ impl FrontLink {
         self.send_mark(key, StreamFrame::Files).await.ok()?;
         std::future::poll_fn(|_| match claimer.take_files() {
             Some(files) => Poll::Ready(Some(files)),
-            None if self.is_unwanted(key) => Poll::Ready(None),
+            None if self.is_cancelled(key) => Poll::Ready(None),
             None => Poll::Pending,
         })
         .await

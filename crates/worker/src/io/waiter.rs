@@ -82,7 +82,7 @@ fn events_of(fds: &[pollfd], fd: i32) -> i16 {
 }
 
 /// Polls all descriptors without waiting.
-fn look(fds: &mut [pollfd]) -> i32 {
+fn poll_now(fds: &mut [pollfd]) -> i32 {
     hook::poll_now(fds)
 }
 
@@ -108,7 +108,7 @@ async fn any_ready(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
             if claims.iter().any(|claim| hook::is_poisoned(claim.0.fd())) {
                 return Poll::Ready(POISONED);
             }
-            match look(fds) {
+            match poll_now(fds) {
                 // Nothing is ready after all. The readiness was cleared, so wait for the next change.
                 0 => {}
                 n => return Poll::Ready(n),
@@ -288,7 +288,7 @@ impl Waiter for TokioWaiter {
                 }
                 // The caller has asked for the descriptor's state, which comes from the descriptor itself.
                 let entry = std::slice::from_mut(entry);
-                match look(entry) {
+                match poll_now(entry) {
                     0 => Some(self.poll(entry, timeout)),
                     n => Some(n),
                 }

@@ -51,7 +51,7 @@ pub(crate) async fn run_until_drained(
     worker: &Worker,
     channel: &Rc<AsyncFd<Channel>>,
 ) -> Result<(), String> {
-    let say = |what| {
+    let send = |what| {
         let sent = channel.get_ref().send(&what, &[]);
         sent.map_err(|error| error.to_string())
     };
@@ -62,7 +62,7 @@ pub(crate) async fn run_until_drained(
         if worker.host.is_unfit.get() {
             let reason = worker.host.why_it_leaves();
             let reason = reason.unwrap_or_else(|| FATAL.to_owned());
-            say(FromWorker::Draining { reason })?;
+            send(FromWorker::Draining { reason })?;
             begin_drain(
                 worker,
                 Drain {
@@ -74,7 +74,7 @@ pub(crate) async fn run_until_drained(
         }
         if let Some(recycle) = why_replaced(worker).filter(|_| !wants_recycle) {
             wants_recycle = true;
-            say(recycle)?;
+            send(recycle)?;
         }
         let message = tokio::select! {
             message = receive(channel) => message.map_err(|error| error.to_string())?,
@@ -152,7 +152,7 @@ pub(crate) async fn finish(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) {
 /// Waits until all requests are done; returns false if the time is over before. The supervisor may still shorten the time.
 async fn drained(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> bool {
     let mut is_done = pin!(done(worker));
-    let mut is_told = true;
+    let mut is_connected = true;
     loop {
         let Some(draining) = worker.draining.get() else {
             return true;
@@ -160,8 +160,8 @@ async fn drained(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) -> bool {
         tokio::select! {
             () = &mut is_done => return true,
             () = sleep_until(draining.until) => return false,
-            message = receive(channel), if is_told => {
-                is_told = matches!(message, Ok(Some(_)));
+            message = receive(channel), if is_connected => {
+                is_connected = matches!(message, Ok(Some(_)));
                 handle_message(worker, channel, message.ok().flatten().map(|(message, _)| message));
             }
         }

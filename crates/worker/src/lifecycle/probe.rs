@@ -13,7 +13,7 @@ use crate::worker::Worker;
 const SHOWN: usize = 300;
 
 /// Sends GET `path` (`boot.probe`) to this worker, and checks the status. The error is a message for the user.
-pub(crate) async fn ask(worker: &Rc<Worker>, path: &str) -> Result<(), String> {
+pub(crate) async fn check(worker: &Rc<Worker>, path: &str) -> Result<(), String> {
     let answer = exchange(worker, path)
         .await
         .map_err(|error| format!("GET {path} (boot.probe) was not answered: {error}"))?;

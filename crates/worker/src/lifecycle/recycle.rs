@@ -37,7 +37,7 @@ impl RecyclePolicy {
     }
 
     /// Checks the limits after a request; returns true the first time that one is reached.
-    pub(crate) fn look(&self) -> bool {
+    pub(crate) fn check(&self) -> bool {
         if self.reason.borrow().is_some() {
             return false;
         }
@@ -108,19 +108,19 @@ mod tests {
     fn a_worker_is_recycled_once_by_requests() {
         let policy = RecyclePolicy::new(1, 0);
         assert!(policy.reason().is_none());
-        assert!(policy.look());
+        assert!(policy.check());
         assert_eq!(policy.reason().as_deref(), Some("workers.max_requests"));
-        assert!(!policy.look(), "said once");
+        assert!(!policy.check(), "once only");
         let none = RecyclePolicy::new(0, 0);
-        assert!((0..10_000).all(|_| !none.look()));
+        assert!((0..10_000).all(|_| !none.check()));
     }
 
     #[test]
     fn memory_of_its_own_recycles_it() {
         let policy = RecyclePolicy::new(0, 32 << 20);
-        assert!(!policy.look());
+        assert!(!policy.check());
         let grown = std::hint::black_box(vec![1u8; 64 << 20]);
-        assert!(policy.look(), "{}", grown.len());
+        assert!(policy.check(), "{}", grown.len());
         assert!(
             policy
                 .reason()

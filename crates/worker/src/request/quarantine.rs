@@ -22,7 +22,7 @@ pub(crate) struct Quarantine {
 }
 
 /// Fields that tell requests of one target apart, besides their bodies.
-const TELLING: [&str; 4] = ["Host", "Cookie", "Authorization", "Content-Length"];
+const DISTINGUISHING: [&str; 4] = ["Host", "Cookie", "Authorization", "Content-Length"];
 
 /// Bytes of a body that tell it from other bodies.
 const BODY: usize = 1024;
@@ -48,7 +48,7 @@ impl Quarantine {
         fingerprint.add(head.method());
         fingerprint.add(head.resource());
         for (name, value) in head.fields.iter() {
-            if is_telling(name) {
+            if is_distinguishing(name) {
                 fingerprint.add(value);
             }
         }
@@ -91,11 +91,11 @@ impl Quarantine {
     }
 }
 
-fn is_telling(name: &[u8]) -> bool {
+fn is_distinguishing(name: &[u8]) -> bool {
     matches!(name.len(), 4 | 6 | 13 | 14)
-        && TELLING
+        && DISTINGUISHING
             .iter()
-            .any(|telling| telling.as_bytes().eq_ignore_ascii_case(name))
+            .any(|field| field.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// Returns the response to a request in quarantine, which may be repeated after `left`.

@@ -44,8 +44,8 @@ pub(crate) fn answer(
     }
     Some(match sendfile.open(&wanted) {
         Ok(file) => {
-            let said = without_page_type(taken(&mut response.head));
-            send(request.head(), file, said)
+            let head = without_page_type(taken(&mut response.head));
+            send(request.head(), file, head)
         }
         Err(why) => not_sent(request, wanted, &why),
     })
@@ -65,22 +65,22 @@ fn not_sent(request: &Request, what: impl Display, why: &impl Display) -> HttpRe
 }
 
 /// Removes the type `text/html`, which is PHP's default if the script sets none: the file's name decides then.
-fn without_page_type(mut said: ResponseHead) -> ResponseHead {
+fn without_page_type(mut head: ResponseHead) -> ResponseHead {
     let is_page = |value: &[u8]| value.is_empty() || value.starts_with(b"text/html");
-    if said.fields.get("Content-Type").is_some_and(is_page) {
-        said.fields.remove("Content-Type");
+    if head.fields.get("Content-Type").is_some_and(is_page) {
+        head.fields.remove("Content-Type");
     }
-    said
+    head
 }
 
 /// Answers with the file. PHP's fields override those of the file, except the length: the response may be a part of the
 /// file.
-fn send(request: &RequestHead, file: StaticFile, mut said: ResponseHead) -> HttpResponse {
+fn send(request: &RequestHead, file: StaticFile, mut head: ResponseHead) -> HttpResponse {
     let mut file = Representation::new(file);
-    if let Some(tag) = said.fields.text("ETag").filter(|tag| tag.starts_with('"')) {
+    if let Some(tag) = head.fields.text("ETag").filter(|tag| tag.starts_with('"')) {
         file = file.with_tag(tag);
     }
-    let mut answer = match said.status {
+    let mut answer = match head.status {
         200 => file.answer_any(request.method(), &request.fields),
         status => {
             let mut answer = file.whole(request.is_head());
@@ -93,12 +93,12 @@ fn send(request: &RequestHead, file: StaticFile, mut said: ResponseHead) -> Http
         .into_iter()
         .chain(HEADERS)
     {
-        said.fields.remove(name);
+        head.fields.remove(name);
     }
     if let 304 | 412 | 416 = answer.head.status {
-        said.fields.remove("Content-Type");
+        head.fields.remove("Content-Type");
     }
-    overwrite(&mut answer.head.fields, &said.fields);
+    overwrite(&mut answer.head.fields, &head.fields);
     answer
 }
 

@@ -68,7 +68,7 @@ impl Handler for Front {
     }
 
     fn is_full(&self) {
-        self.thread.ask_others_to_end_idle();
+        self.thread.end_idle_of_others();
     }
 
     fn answer(

@@ -34,7 +34,7 @@ use crate::shared::Thread;
 use self::queue::Queue;
 pub(crate) use self::queue::run as watch_queue;
 use self::shortage::Shortage;
-pub(crate) use self::shortage::ask_for_more;
+pub(crate) use self::shortage::report_shortages;
 pub(crate) use self::worker::Worker;
 
 /// Bytes of memory that responses share. A response that its client does not read at once is copied out of it.

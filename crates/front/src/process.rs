@@ -143,10 +143,10 @@ thread_local! {
     static WORKERS: RefCell<Option<Rc<Workers>>> = const { RefCell::new(None) };
 }
 
-fn with_workers(look: impl Fn(&Workers)) {
+fn with_workers(action: impl Fn(&Workers)) {
     let workers = WORKERS.with_borrow(Clone::clone);
     if let Some(workers) = workers {
-        look(&workers);
+        action(&workers);
     }
 }
 
@@ -184,11 +184,11 @@ async fn serve(start: Start) -> Result<(), String> {
     WORKERS.set(Some(Rc::clone(&front.workers)));
     spawn_local(tick::run(Rc::clone(&front)));
     spawn_local(dispatch::watch_queue(Rc::clone(&front.workers)));
-    spawn_local(dispatch::ask_for_more(Rc::clone(&front)));
+    spawn_local(dispatch::report_shortages(Rc::clone(&front)));
     if front.thread.is_last_ready() {
-        front.say(&FromFront::Ready);
+        front.send(&FromFront::Ready);
     }
-    let deadline = front.until_told().await?;
+    let deadline = front.handle_messages().await?;
     front.drain(deadline).await;
     Ok(())
 }
@@ -245,8 +245,8 @@ impl Front {
         response
     }
 
-    /// Sends a message to the supervisor. An error is ignored, because there is no other process to tell.
-    pub(crate) fn say(&self, message: &FromFront) {
+    /// Sends a message to the supervisor. An error is ignored, because there is no other process to notify.
+    pub(crate) fn send(&self, message: &FromFront) {
         let supervisor = self.supervisor.as_ref();
         let supervisor = supervisor.unwrap_or(self.channel.get_ref());
         let _ = supervisor.try_send(message, &[]);
@@ -255,7 +255,7 @@ impl Front {
     // ---- the supervisor ----
 
     /// Handles messages from the supervisor until `Drain`, and returns its deadline in seconds.
-    async fn until_told(self: &Rc<Self>) -> Result<f64, String> {
+    async fn handle_messages(self: &Rc<Self>) -> Result<f64, String> {
         loop {
             let received = channel::receive::<ToFront>(&self.channel)
                 .await

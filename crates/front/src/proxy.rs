@@ -73,10 +73,10 @@ async fn passed_on(
         .await
         .map_err(not_stored)?;
     headers::request(&mut head, upload.length());
-    let asked = Frame::new(request.id, &client.endpoints, &head, &upload);
-    let mut asked = asked.map_err(|failed| not_received(front, failed, &head, client))?;
+    let frame = Frame::new(request.id, &client.endpoints, &head, &upload);
+    let mut frame = frame.map_err(|failed| not_received(front, failed, &head, client))?;
     let is_repeatable = headers::is_repeatable(head.method());
-    give(front, is_repeatable, &mut asked, &request.context).await
+    give(front, is_repeatable, &mut frame, &request.context).await
 }
 
 fn malformed(
@@ -121,7 +121,7 @@ impl Frame {
         };
         let used = FRAME + if files.is_empty() { packed.len() } else { 0 };
         let body = body(upload, used, &mut files)?;
-        let asked = RequestFrame {
+        let frame = RequestFrame {
             id,
             is_retry: false,
             endpoints,
@@ -130,7 +130,7 @@ impl Frame {
         };
         let mut bytes = Buffer::new();
         bytes.reserve(used + 64);
-        asked.write_to(&mut bytes);
+        frame.write_to(&mut bytes);
         Ok(Frame { bytes, files })
     }
 }
@@ -159,7 +159,7 @@ fn body<'u>(
 async fn give(
     front: &Rc<Front>,
     is_repeatable: bool,
-    asked: &mut Frame,
+    frame: &mut Frame,
     hangup: &Hangup,
 ) -> Result<Response<ResponseBody>, Response<ResponseBody>> {
     let mut again = false;
@@ -168,7 +168,7 @@ async fn give(
         let slot = slot.map_err(|why| unavailable(front, why))?;
         let waiting = ResponseFuture {
             workers: Rc::clone(&front.workers),
-            pending: front.workers.post(slot, &asked.bytes, &asked.files, again),
+            pending: front.workers.post(slot, &frame.bytes, &frame.files, again),
             is_done: Cell::new(false),
         };
         hangup.posted(&waiting.pending);
@@ -188,7 +188,7 @@ async fn give(
             return Err(bad_gateway(front));
         }
         again = true;
-        RequestFrame::mark_retry(&mut asked.bytes);
+        RequestFrame::mark_retry(&mut frame.bytes);
         front.http.board.count(Counter::Retries, 1);
     }
 }

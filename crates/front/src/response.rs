@@ -73,14 +73,14 @@ pub(crate) fn pass_on(
     response.head.reason = head.reason.into();
     response.head.fields = Fields::unpack(head.fields)?;
     headers::response(&mut response.head.fields, head.closes);
-    let said = response.head.fields.text("Content-Length");
-    let said = said.and_then(|length| length.parse().ok());
+    let content_length = response.head.fields.text("Content-Length");
+    let content_length = content_length.and_then(|length| length.parse().ok());
     response.body = match (body, spool) {
         (ResponsePayload::Here([]), _) => ResponseBody::Whole(None),
         (ResponsePayload::Here(bytes), _) => ResponseBody::Whole(Some(answer.slice_ref(bytes))),
         (ResponsePayload::Stream(length), Some(spool)) => ResponseBody::SpooledBody(SpooledBody {
             spool,
-            left: length.or(said),
+            left: length.or(content_length),
             waiting,
         }),
         (ResponsePayload::Stream(_), None) => return None,

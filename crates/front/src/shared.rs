@@ -124,14 +124,14 @@ impl Thread {
         }
     }
 
-    /// Asks the other threads to end idle connections at their next tick: this thread has no room for a new connection, and
+    /// Makes the other threads end idle connections at their next tick: this thread has no room for a new connection, and
     /// no idle one to end.
-    pub(crate) fn ask_others_to_end_idle(&self) {
+    pub(crate) fn end_idle_of_others(&self) {
         self.others()
             .for_each(|other| other.is_to_end_idle.store(true, Ordering::Relaxed));
     }
 
-    /// Whether another thread has asked this one to end idle connections; true once for each time.
+    /// Whether another thread wants this one to end idle connections; true once for each time.
     pub(crate) fn is_to_end_idle(&self) -> bool {
         let published = &self.shared.published[self.index as usize];
         published.is_to_end_idle.swap(false, Ordering::Relaxed)
@@ -152,8 +152,8 @@ mod tests {
         assert_eq!(seen.collect::<Vec<_>>(), [320, 301, 21]);
         let ready = threads.iter().map(Thread::is_last_ready);
         assert_eq!(ready.collect::<Vec<_>>(), [false, false, true]);
-        threads[1].ask_others_to_end_idle();
-        let asked = threads.iter().map(Thread::is_to_end_idle);
-        assert_eq!(asked.collect::<Vec<_>>(), [true, false, true]);
+        threads[1].end_idle_of_others();
+        let signalled = threads.iter().map(Thread::is_to_end_idle);
+        assert_eq!(signalled.collect::<Vec<_>>(), [true, false, true]);
     }
 }

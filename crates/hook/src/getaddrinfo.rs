@@ -48,15 +48,15 @@ impl Drop for Addresses {
     }
 }
 
-/// Runs `look` on another thread with copies of its own. `None` if the task's wait was ended early.
+/// Runs `call` on another thread with copies of its own. `None` if the task's wait was ended early.
 pub(crate) fn elsewhere<T: Send + 'static>(
     waiter: &dyn Waiter,
-    look: impl FnOnce() -> T + Send + 'static,
+    call: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let answer = Arc::new(Mutex::new(None));
     let theirs = Arc::clone(&answer);
     let finished = waiter.blocking(Box::new(move || {
-        let found = look();
+        let found = call();
         *theirs.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
     }));
     let found = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -124,7 +124,7 @@ unsafe extern "C" fn getaddrinfo(
     // SAFETY: null or valid, and only its first four numbers count.
     let hints = unsafe { hints.as_ref() }.copied();
     let hints = hints.map(Hints::of);
-    let looked = elsewhere(waiter, move || {
+    let outcome = elsewhere(waiter, move || {
         let hints = hints.map(Hints::into_addrinfo);
         let hints = hints.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let mut found = std::ptr::null_mut();
@@ -142,7 +142,7 @@ unsafe extern "C" fn getaddrinfo(
         let found = Addresses(found.unwrap_or(std::ptr::null_mut()));
         (code, syscall::errno(), found)
     });
-    let Some((code, error, found)) = looked else {
+    let Some((code, error, found)) = outcome else {
         return libc::EAI_AGAIN;
     };
     if code == 0 {
@@ -322,8 +322,8 @@ unsafe extern "C" fn gethostbyname_r(
         // SAFETY: all arguments are the caller's promise.
         return unsafe { real(name, entry, buffer, room, result, error) };
     };
-    let asked = name.clone();
-    let found = elsewhere(waiter, move || addresses(&asked)).unwrap_or(Err(TRY_AGAIN));
+    let own = name.clone();
+    let found = elsewhere(waiter, move || addresses(&own)).unwrap_or(Err(TRY_AGAIN));
     // SAFETY: the caller gave room for a pointer.
     unsafe { result.write(std::ptr::null_mut()) };
     let addresses = match found {

@@ -44,12 +44,12 @@ unsafe fn waitpid_by_thread(
         one => (libc::P_PID, one),
     };
     loop {
-        let looked = waiter.blocking(Box::new(move || {
+        let finished = waiter.blocking(Box::new(move || {
             let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::uninit();
             // SAFETY: room for one siginfo.
             unsafe { libc::waitid(kind, id.cast_unsigned(), info.as_mut_ptr(), events) };
         }));
-        if !looked {
+        if !finished {
             syscall::set_errno(libc::EINTR);
             return -1;
         }

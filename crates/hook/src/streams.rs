@@ -72,9 +72,9 @@ fn piece(fd: c_int) -> usize {
     // SAFETY: it asks for a number only.
     let holds = unsafe { libc::fcntl(fd, libc::F_GETPIPE_SZ) };
     // SAFETY: room for one int.
-    let asked = unsafe { libc::ioctl(fd, libc::FIONREAD, &raw mut queued) };
+    let status = unsafe { libc::ioctl(fd, libc::FIONREAD, &raw mut queued) };
     match usize::try_from(holds) {
-        Ok(holds) if asked == 0 && queued == 0 => PIECE.max(holds / 2),
+        Ok(holds) if status == 0 && queued == 0 => PIECE.max(holds / 2),
         _ => PIECE,
     }
 }

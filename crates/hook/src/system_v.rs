@@ -6,8 +6,8 @@ use libc::{c_int, c_long, c_short, c_void, sembuf};
 use crate::lock_wait::{Lock, changed, until_free};
 use crate::waiter;
 
-/// The result of a call that may have changed `what`, after which the tasks that wait for it try again.
-fn told(result: isize, what: Lock) -> isize {
+/// Wakes the tasks that wait for `what`, which a successful call may have changed. Returns the result of the call.
+fn notify_waiters(result: isize, what: Lock) -> isize {
     if result != -1 {
         changed(|| Some(what));
     }
@@ -19,7 +19,7 @@ fn told(result: isize, what: Lock) -> isize {
 unsafe fn real_semop(semaphores: c_int, operations: *const sembuf, count: usize) -> isize {
     // SAFETY: the caller's own promise.
     let done = unsafe { libc::syscall(libc::SYS_semop, semaphores, operations, count) as isize };
-    told(done, Lock::Semaphores(semaphores))
+    notify_waiters(done, Lock::Semaphores(semaphores))
 }
 
 #[unsafe(no_mangle)]
@@ -50,7 +50,7 @@ unsafe fn real_msgsnd(queue: c_int, message: *const c_void, size: usize, flags: 
     // SAFETY: the caller's own promise.
     let done =
         unsafe { libc::syscall(libc::SYS_msgsnd, queue, message, size, flags as c_long) as isize };
-    told(done, Lock::Queue(queue))
+    notify_waiters(done, Lock::Queue(queue))
 }
 
 #[unsafe(no_mangle)]
@@ -95,7 +95,7 @@ unsafe fn real_msgrcv(
             flags as c_long,
         ) as isize
     };
-    told(length, Lock::Queue(queue))
+    notify_waiters(length, Lock::Queue(queue))
 }
 
 #[unsafe(no_mangle)]

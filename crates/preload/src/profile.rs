@@ -110,8 +110,8 @@ impl Profile {
             *left.entry(why).or_default() += one.requests;
             false
         });
-        let said = |(why, requests)| format!("{requests} requests {why}");
-        left.into_iter().map(said).collect()
+        let described = |(why, requests)| format!("{requests} requests {why}");
+        left.into_iter().map(described).collect()
     }
 
     /// The recorded releases of the project, by their folder and lock file.

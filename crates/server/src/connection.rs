@@ -122,7 +122,7 @@ impl<H: Handler> Connection<H> {
 
     fn begin(&self, head: &mut RequestHead) -> Request<H> {
         let http = self.handler.http();
-        http.look_for_proxy(&self.peer, head);
+        http.advise_on_proxy(&self.peer, head);
         let (client, error) = self.client_of(head);
         let request: Request<H> = Request {
             id: http.next_request_id(),

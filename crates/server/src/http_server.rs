@@ -118,7 +118,7 @@ impl HttpServer {
     }
 
     /// Logs, once, that a proxy is most likely missing from the configuration.
-    pub(crate) fn look_for_proxy(&self, peer: &Peer, head: &RequestHead) {
+    pub(crate) fn advise_on_proxy(&self, peer: &Peer, head: &RequestHead) {
         if !self.has_advised.get()
             && let Some(advice) = peer.advice(head)
         {

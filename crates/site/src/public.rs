@@ -100,7 +100,7 @@ impl PublicFolder {
         if self.root.is_dynamic(&clean) {
             return PublicPath::Nothing;
         }
-        match self.look(&clean, query) {
+        match self.resolve(&clean, query) {
             PublicPath::Nothing => self
                 .root
                 .fallback(&clean)
@@ -109,7 +109,7 @@ impl PublicFolder {
         }
     }
 
-    fn look(&self, clean: &[u8], query: Option<&[u8]>) -> PublicPath {
+    fn resolve(&self, clean: &[u8], query: Option<&[u8]>) -> PublicPath {
         if clean.ends_with(b"/") {
             return self.index(clean);
         }

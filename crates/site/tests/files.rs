@@ -25,7 +25,7 @@ fn open(path: &std::path::Path) -> Representation<'static> {
 }
 
 /// Status, and the header's value.
-fn ask(path: &std::path::Path, method: &str, headers: &[(&str, &str)]) -> Response<FileBody> {
+fn request(path: &std::path::Path, method: &str, headers: &[(&str, &str)]) -> Response<FileBody> {
     let fields: Fields = headers.iter().copied().collect();
     open(path).answer(method.as_bytes(), &fields)
 }
@@ -52,14 +52,14 @@ fn body(response: Response<FileBody>) -> Vec<u8> {
 #[test]
 fn a_whole_file() {
     let (_fixture, path) = Fixture::new("page.html", b"0123456789");
-    let response = ask(&path, "GET", &[]);
+    let response = request(&path, "GET", &[]);
     assert_eq!(response.head.status, 200);
     assert_eq!(header(&response, "content-type"), "text/html");
     assert_eq!(header(&response, "content-length"), "10");
     assert_eq!(header(&response, "accept-ranges"), "bytes");
     assert!(header(&response, "last-modified").ends_with(" GMT"));
     assert_eq!(body(response), b"0123456789");
-    let head = ask(&path, "HEAD", &[]);
+    let head = request(&path, "HEAD", &[]);
     assert_eq!(
         (head.head.status, header(&head, "content-length").as_str()),
         (200, "10")
@@ -84,7 +84,7 @@ fn types() {
     ] {
         let (_fixture, path) = Fixture::new(name, b"x");
         assert_eq!(
-            header(&ask(&path, "GET", &[]), "content-type"),
+            header(&request(&path, "GET", &[]), "content-type"),
             expected,
             "{name}"
         );
@@ -95,7 +95,7 @@ fn types() {
 fn other_methods_are_not_allowed() {
     let (_fixture, path) = Fixture::new("a.txt", b"x");
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"] {
-        let response = ask(&path, method, &[]);
+        let response = request(&path, method, &[]);
         assert_eq!(response.head.status, 405, "{method}");
         assert_eq!(header(&response, "allow"), "GET, HEAD");
     }
@@ -107,7 +107,7 @@ fn other_methods_are_not_allowed() {
 #[test]
 fn conditions() {
     let (_fixture, path) = Fixture::new("a.txt", b"0123456789");
-    let first = ask(&path, "GET", &[]);
+    let first = request(&path, "GET", &[]);
     let (tag, date) = (header(&first, "etag"), header(&first, "last-modified"));
     let weak = format!("W/{tag}");
     let several = format!("\"a\", {tag}");
@@ -148,14 +148,16 @@ fn conditions() {
     ];
     for (headers, expected) in cases {
         for method in ["GET", "HEAD"] {
-            let response = ask(&path, method, headers);
+            let response = request(&path, method, headers);
             assert_eq!(response.head.status, *expected, "{method} {headers:?}");
             assert_eq!(header(&response, "etag"), tag, "{headers:?}");
         }
     }
     std::fs::write(&path, b"new").expect("a file");
     assert_eq!(
-        ask(&path, "GET", &[("if-none-match", &tag)]).head.status,
+        request(&path, "GET", &[("if-none-match", &tag)])
+            .head
+            .status,
         200
     );
 }
@@ -163,26 +165,26 @@ fn conditions() {
 #[test]
 fn ranges() {
     let (_fixture, path) = Fixture::new("a.txt", b"0123456789");
-    let part = ask(&path, "GET", &[("range", "bytes=2-4")]);
+    let part = request(&path, "GET", &[("range", "bytes=2-4")]);
     assert_eq!(header(&part, "content-range"), "bytes 2-4/10");
     assert_eq!(header(&part, "content-length"), "3");
     assert_eq!(body(part), b"234");
-    let last = ask(&path, "GET", &[("range", "bytes=-3")]);
+    let last = request(&path, "GET", &[("range", "bytes=-3")]);
     assert_eq!(body(last), b"789");
-    let head = ask(&path, "HEAD", &[("range", "bytes=2-4")]);
+    let head = request(&path, "HEAD", &[("range", "bytes=2-4")]);
     assert_eq!(header(&head, "content-length"), "3");
     assert_eq!(body(head), b"");
-    let none = ask(&path, "GET", &[("range", "bytes=10-")]);
+    let none = request(&path, "GET", &[("range", "bytes=10-")]);
     assert_eq!(header(&none, "content-range"), "bytes */10");
     assert_eq!(body(none), b"");
     assert_eq!(
-        body(ask(&path, "GET", &[("range", "bytes=0-0,9-9")])),
+        body(request(&path, "GET", &[("range", "bytes=0-0,9-9")])),
         b"0123456789"
     );
     let (_fixture, empty) = Fixture::new("empty", b"");
-    assert_eq!(body(ask(&empty, "GET", &[])), b"");
+    assert_eq!(body(request(&empty, "GET", &[])), b"");
     assert_eq!(
-        ask(&empty, "GET", &[("range", "bytes=0-")]).head.status,
+        request(&empty, "GET", &[("range", "bytes=0-")]).head.status,
         416
     );
 }
@@ -191,15 +193,15 @@ fn ranges() {
 fn large_files_come_whole() {
     let bytes: Vec<u8> = (0..1_000_003_u32).flat_map(u32::to_le_bytes).collect();
     let (_fixture, path) = Fixture::new("large", &bytes);
-    assert!(body(ask(&path, "GET", &[])) == bytes);
-    let part = ask(&path, "GET", &[("range", "bytes=70001-3000001")]);
+    assert!(body(request(&path, "GET", &[])) == bytes);
+    let part = request(&path, "GET", &[("range", "bytes=70001-3000001")]);
     assert!(body(part) == bytes[70_001..=3_000_001]);
 }
 
 #[test]
 fn a_file_that_becomes_shorter_breaks_off() {
     let (_fixture, path) = Fixture::new("large", &[b'x'; 300_000]);
-    let response = ask(&path, "GET", &[]);
+    let response = request(&path, "GET", &[]);
     std::fs::write(&path, b"short").expect("a file");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()

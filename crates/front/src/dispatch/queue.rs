@@ -15,7 +15,8 @@ use crate::pending::PendingRequest;
 use crate::shared::Thread;
 
 /// The shortest and the longest interval at which waiting requests are checked; between them, a tenth of the shortest limit.
-const LOOKS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
+const CHECK_INTERVALS: (Duration, Duration) =
+    (Duration::from_millis(5), Duration::from_millis(100));
 
 /// This thread's queue: its limits. The time since the queue was empty is kept for all threads together.
 pub(super) struct Queue {
@@ -54,7 +55,7 @@ impl Queue {
 
     fn pause(&self) -> Duration {
         let shortest = self.limits.get().shortest();
-        (shortest / 10).clamp(LOOKS.0, LOOKS.1)
+        (shortest / 10).clamp(CHECK_INTERVALS.0, CHECK_INTERVALS.1)
     }
 }
 

@@ -14,17 +14,17 @@ use crate::pending::PendingRequest;
 const IN_A_ROW: u32 = 16;
 
 impl Workers {
-    /// Posts the request frame `asked` in `slot`. The response comes through the [`PendingRequest`].
+    /// Posts a request frame in `slot`. The response comes through the [`PendingRequest`].
     pub(crate) fn post(
         &self,
         slot: Reserved,
-        asked: &[u8],
+        frame: &[u8],
         files: &[Rc<Spool>],
         again: bool,
     ) -> Rc<PendingRequest> {
         let waits = self.unclaimed.get() + self.thread.waiting_elsewhere()
             >= self.dispatcher.idle_capacity();
-        self.dispatcher.write(&slot, asked);
+        self.dispatcher.write(&slot, frame);
         let key = self.dispatcher.post(slot, priority(again));
         let pending = Rc::new(PendingRequest::new(key, waits, files.to_vec()));
         self.unclaimed.set(self.unclaimed.get() + 1);

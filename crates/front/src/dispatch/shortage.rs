@@ -19,22 +19,22 @@ use crate::process::Front;
 /// How long a request waits before the front asks for more workers, and the first pause before it asks again.
 const DELAY: Duration = Duration::from_millis(1);
 const AGAIN: Duration = Duration::from_millis(5);
-/// The longest pause before the front asks again.
+/// The longest pause between two reports of a shortage.
 const SELDOM: Duration = Duration::from_millis(100);
 /// The interval of checks whether a processor is idle again.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
 pub(super) struct Shortage {
     /// Whether the number of workers may grow.
     is_elastic: Cell<bool>,
-    /// When to ask, and the pause until the next time.
+    /// When to report, and the pause until the next time.
     next: Cell<Option<(Instant, Duration)>>,
-    /// The total number of workers asked for; workers that start meanwhile are included.
+    /// The total number of workers requested; workers that start meanwhile are included.
     workers: Cell<u32>,
     /// Whether requests wait already.
     waiting: Cell<bool>,
-    told: Notify,
+    due: Notify,
 }
 
 impl Shortage {
@@ -57,22 +57,22 @@ impl Shortage {
         self.next.get().map(|(next, _)| next)
     }
 
-    /// Schedules another check, because no processor is idle for a further worker. No event tells when one is, so this has
+    /// Schedules another check, because no processor is idle for a further worker. No event shows when one is, so this has
     /// to be polled.
     fn put_off(&self, now: Instant) {
         let next = self.next.get().map(|(next, _)| next);
         if next.is_none_or(|next| next <= now) {
-            self.next.set(Some((now + LOOK_AGAIN, AGAIN)));
+            self.next.set(Some((now + CHECK_INTERVAL, AGAIN)));
         }
     }
 
-    /// Notes that with `workers` workers in all, the requests that wait (or the next one) would wait less. Asks for them
-    /// when it is time.
+    /// Notes that with `workers` workers in all, the requests that wait (or the next one) would wait less. Reports that
+    /// when it is due.
     fn short(&self, workers: usize, waiting: bool, now: Instant) {
         let has_waited = self.waiting.replace(waiting);
         let (next, pause) = match self.next.get() {
             None => return self.next.set(Some((now + DELAY, AGAIN))),
-            // Requests that wait are not held up by a pause after asking for a worker in advance.
+            // Requests that wait are not held up by a pause after the request for a worker in advance.
             Some((next, _)) if waiting && !has_waited => (next.min(now + DELAY), AGAIN),
             Some(known) => known,
         };
@@ -81,13 +81,13 @@ impl Shortage {
         }
         self.next.set(Some((now + pause, (pause * 2).min(SELDOM))));
         self.workers.set(u32::try_from(workers).unwrap_or(u32::MAX));
-        self.told.notify_one();
+        self.due.notify_one();
     }
 }
 
 impl Workers {
     /// Checks for a shortage while `waiting` requests are unclaimed. `asleep` workers can take requests.
-    pub(super) fn look_at_shortage(&self, waiting: usize, asleep: usize) {
+    pub(super) fn check_shortage(&self, waiting: usize, asleep: usize) {
         if !self.shortage.is_elastic() {
             return;
         }
@@ -103,7 +103,7 @@ impl Workers {
     }
 
     /// Checks, while no request waits, whether the next one would have to.
-    pub(super) fn look_at_spare(&self) {
+    pub(super) fn check_spare(&self) {
         if !self.shortage.is_elastic() {
             return;
         }
@@ -128,12 +128,12 @@ fn helpful(counts: &WorkerCounts, processors: usize) -> usize {
 }
 
 /// Reports each shortage to the supervisor, which forks more workers if it may.
-pub(crate) async fn ask_for_more(front: Rc<Front>) {
+pub(crate) async fn report_shortages(front: Rc<Front>) {
     let shortage = &front.workers.shortage;
     loop {
-        shortage.told.notified().await;
+        shortage.due.notified().await;
         let (workers, waiting) = (shortage.workers.get(), shortage.waiting.get());
-        front.say(&FromFront::Short { workers, waiting });
+        front.send(&FromFront::Short { workers, waiting });
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_are_asked_for_where_workers_mostly_wait() {
+    fn more_are_requested_where_workers_mostly_wait() {
         for (workers, computing, processors, more) in [
             (1, 1, 4, 3),
             (2, 2, 2, 0),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_off_is_looked_at_again() {
+    fn what_is_put_off_is_checked_again() {
         let (shortage, began) = (Shortage::default(), Instant::now());
         let at = |millisecond| began + Duration::from_millis(millisecond);
         shortage.put_off(at(0));
@@ -181,17 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_after_a_moment_and_then_ever_more_seldom() {
+    fn it_is_reported_after_a_moment_and_then_ever_more_seldom() {
         let (shortage, began) = (Shortage::default(), Instant::now());
-        let mut asked = Vec::new();
+        let mut reported = Vec::new();
         for millisecond in 0..400 {
             shortage.workers.set(0);
             shortage.short(2, true, began + Duration::from_millis(millisecond));
             if shortage.workers.get() == 2 {
-                asked.push(millisecond);
+                reported.push(millisecond);
             }
         }
-        assert_eq!(asked, [1, 6, 16, 36, 76, 156, 256, 356]);
+        assert_eq!(reported, [1, 6, 16, 36, 76, 156, 256, 356]);
         shortage.over();
         shortage.workers.set(0);
         shortage.short(2, true, began + Duration::from_secs(1));
@@ -201,18 +201,18 @@ mod tests {
             "a new shortage begins with its delay"
         );
         shortage.over();
-        let mut asked = Vec::new();
+        let mut reported = Vec::new();
         for millisecond in 0..60 {
             shortage.workers.set(0);
             let waits = millisecond >= 50;
             let now = began + Duration::from_millis(2000 + millisecond);
             shortage.short(2, waits, now);
             if shortage.workers.get() == 2 {
-                asked.push((millisecond, shortage.waiting.get()));
+                reported.push((millisecond, shortage.waiting.get()));
             }
         }
         let in_advance = [1, 6, 16, 36].map(|at| (at, false));
-        assert_eq!(asked[..4], in_advance);
-        assert_eq!(asked[4..], [(51, true), (56, true)], "requests wait now");
+        assert_eq!(reported[..4], in_advance);
+        assert_eq!(reported[4..], [(51, true), (56, true)], "requests wait now");
     }
 }

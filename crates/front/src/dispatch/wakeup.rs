@@ -41,17 +41,17 @@ impl Workers {
     }
 
     pub(super) fn wake(&self) {
-        self.look_at_timer();
+        self.check_timer();
         let unclaimed = self.unclaimed.get();
         if unclaimed == 0 {
             self.escalation.set(0);
-            self.look_at_spare();
+            self.check_spare();
             return;
         }
         self.count_overlooked();
         let within = u64::try_from(WAKE_DELAY.as_nanos()).unwrap_or(u64::MAX);
         let (active, asleep) = self.dispatcher.active(within);
-        self.look_at_shortage(unclaimed, asleep);
+        self.check_shortage(unclaimed, asleep);
         let wanted = unclaimed.min(self.parallel << self.escalation.get().min(16));
         for _ in 0..wanted.saturating_sub(active).min(asleep) {
             match self.dispatcher.wake() {
@@ -106,7 +106,7 @@ impl Workers {
         let _ = timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &timer);
     }
 
-    fn look_at_timer(&self) {
+    fn check_timer(&self) {
         let timed = self.timed.get();
         if timed.is_some_and(|(set, delay)| set.elapsed() >= delay) {
             self.timed.set(None);

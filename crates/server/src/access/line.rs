@@ -104,7 +104,7 @@ fn ncsa(
     (status, sent): (u16, u64),
 ) {
     let client = if client.is_empty() { "-" } else { client };
-    let time = time.look().common();
+    let time = time.update().common();
     for part in [client, " - - [", time, "] "] {
         out.extend_from_slice(part.as_bytes());
     }
@@ -162,7 +162,7 @@ fn json(out: &mut Vec<u8>, time: &mut TimeText, request: &[u8], served: &Served<
 }
 
 fn json_time(out: &mut Vec<u8>, time: &mut TimeText, client: &str) {
-    let (iso, milliseconds) = time.look().iso();
+    let (iso, milliseconds) = time.update().iso();
     for part in ["{\"time\":\"", iso, "."] {
         out.extend_from_slice(part.as_bytes());
     }

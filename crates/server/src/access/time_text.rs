@@ -16,7 +16,7 @@ pub(super) struct TimeText {
 
 impl TimeText {
     /// Updates the text to the current time.
-    pub(super) fn look(&mut self) -> &TimeText {
+    pub(super) fn update(&mut self) -> &TimeText {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default();
         self.milliseconds = now.subsec_millis();
@@ -54,6 +54,6 @@ mod tests {
         time.set(1_709_164_799);
         assert_eq!(time.common(), "28/Feb/2024:23:59:59 +0000");
         assert_eq!(time.iso().0, "2024-02-28T23:59:59");
-        assert_ne!(time.look().common(), "28/Feb/2024:23:59:59 +0000");
+        assert_ne!(time.update().common(), "28/Feb/2024:23:59:59 +0000");
     }
 }

@@ -7,7 +7,7 @@ use serde_bytes::Bytes;
 
 use crate::client::Client;
 use crate::messages::{Answer, Question, WriteMessage, encoding};
-use crate::tiered::{Tiered, said};
+use crate::tiered::{Tiered, as_bool};
 
 /// The most keys of one question, because Redis does nothing else while it answers.
 const KEYS: usize = 512;
@@ -35,14 +35,14 @@ impl Tiered<'_> {
         }
         if let Some(client) = self.there() {
             for places in unknown.chunks(KEYS) {
-                self.ask_for(client, keys, places, into, &mut found)?;
+                self.read_from_tier(client, keys, places, into, &mut found)?;
             }
         }
         Ok(found)
     }
 
-    /// Asks for the keys at these places.
-    fn ask_for(
+    /// Requests the keys at these places from the second tier.
+    fn read_from_tier(
         self,
         client: &Client,
         keys: &[&[u8]],
@@ -51,8 +51,8 @@ impl Tiered<'_> {
         found: &mut [Option<Placed>],
     ) -> Result<(), Refused> {
         let mut buffer = Vec::new();
-        let wanted = places.iter().map(|at| Bytes::new(keys[*at])).collect();
-        let answers = many(client.ask(&Question::ReadMany(wanted), &mut buffer)?)?;
+        let missing = places.iter().map(|at| Bytes::new(keys[*at])).collect();
+        let answers = many(client.query(&Question::ReadMany(missing), &mut buffer)?)?;
         let mut here = Vec::new();
         for (at, answer) in places.iter().zip(answers) {
             match answer {
@@ -93,7 +93,7 @@ impl Tiered<'_> {
         while !rest.is_empty() {
             let (places, others) = rest.split_at(fitting(writes, rest));
             rest = others;
-            let results = ask_to_write(client, writes, places);
+            let results = write_to_tier(client, writes, places);
             for (at, result) in places.iter().zip(results) {
                 done[*at] = result;
             }
@@ -110,9 +110,9 @@ impl Tiered<'_> {
         for keys in keys.chunks(KEYS) {
             let keys = keys.iter().copied().map(Bytes::new).collect();
             let mut buffer = Vec::new();
-            let answers = many(client.ask(&Question::DeleteMany(keys), &mut buffer)?)?;
+            let answers = many(client.query(&Question::DeleteMany(keys), &mut buffer)?)?;
             for answer in &answers {
-                deleted.push(said(answer)?);
+                deleted.push(as_bool(answer)?);
             }
         }
         Ok(deleted)
@@ -126,7 +126,7 @@ impl Tiered<'_> {
         let mut deleted = 0;
         for tags in tags.chunks(KEYS) {
             let tags = tags.iter().copied().map(Bytes::new).collect();
-            match client.ask(&Question::DeleteTags(tags), &mut Vec::new())? {
+            match client.query(&Question::DeleteTags(tags), &mut Vec::new())? {
                 Answer::Sum(sum) => deleted += usize::try_from(sum).unwrap_or_default(),
                 _ => return Err(Refused::Denied),
             }
@@ -181,17 +181,17 @@ fn fitting(writes: &[Write<'_>], places: &[usize]) -> usize {
     fit.unwrap_or(most).max(1)
 }
 
-fn ask_to_write(
+fn write_to_tier(
     client: &Client,
     writes: &[Write<'_>],
     places: &[usize],
 ) -> Vec<Result<Stored, Refused>> {
-    let wanted = places
+    let messages = places
         .iter()
         .map(|at| WriteMessage::of(&writes[*at]))
         .collect();
     let mut buffer = Vec::new();
-    let answers = client.ask(&Question::WriteMany(wanted), &mut buffer);
+    let answers = client.query(&Question::WriteMany(messages), &mut buffer);
     match answers.and_then(many) {
         Ok(answers) => answers.iter().map(stored).collect(),
         Err(why) => places.iter().map(|_| Err(why)).collect(),
@@ -201,6 +201,6 @@ fn ask_to_write(
 fn stored(answer: &Answer<'_>) -> Result<Stored, Refused> {
     match answer {
         Answer::Refused(why) => Err(Answer::why(*why)),
-        answer => said(answer).map(|is_done| if is_done { Stored::Yes } else { Stored::No }),
+        answer => as_bool(answer).map(|is_done| if is_done { Stored::Yes } else { Stored::No }),
     }
 }

@@ -57,8 +57,8 @@ impl Client {
         }
     }
 
-    /// Asks a question. The answer borrows from `buffer`.
-    pub fn ask<'b>(
+    /// Sends a question and waits for the answer, which borrows from `buffer`.
+    pub fn query<'b>(
         &self,
         question: &Question<'_>,
         buffer: &'b mut Vec<u8>,

@@ -15,7 +15,7 @@ pub struct Tiered<'c> {
     client: Option<&'c Client>,
 }
 
-pub(crate) fn said(answer: &Answer<'_>) -> Result<bool, Refused> {
+pub(crate) fn as_bool(answer: &Answer<'_>) -> Result<bool, Refused> {
     match answer {
         Answer::Yes => Ok(true),
         Answer::No => Ok(false),
@@ -47,7 +47,7 @@ impl<'c> Tiered<'c> {
     }
 
     fn yes(self, client: &Client, question: &Question<'_>) -> Result<bool, Refused> {
-        said(&client.ask(question, &mut Vec::new())?)
+        as_bool(&client.query(question, &mut Vec::new())?)
     }
 
     /// Reads a value. A value in the memory needs no question: it is removed here before its change is known elsewhere.
@@ -59,7 +59,7 @@ impl<'c> Tiered<'c> {
         };
         let mut buffer = Vec::new();
         for bytes in [false, true] {
-            match client.ask(&Question::Read { key, bytes }, &mut buffer)? {
+            match client.query(&Question::Read { key, bytes }, &mut buffer)? {
                 Answer::No => return Ok(None),
                 Answer::Here => {
                     if let Some(found) = self.cache.read(key, into)? {
@@ -104,7 +104,7 @@ impl<'c> Tiered<'c> {
         };
         let write = Write { int: by, ..*write };
         self.cache.check(&write)?;
-        match client.ask(
+        match client.query(
             &Question::Increment(WriteMessage::of(&write)),
             &mut Vec::new(),
         )? {
@@ -140,7 +140,7 @@ impl<'c> Tiered<'c> {
             return self.cache.tags(names);
         };
         let names = names.iter().copied().map(serde_bytes::Bytes::new).collect();
-        match client.ask(&Question::Tags(names), &mut Vec::new())? {
+        match client.query(&Question::Tags(names), &mut Vec::new())? {
             Answer::Validators(validators) => Ok(validators.iter().map(validator).collect()),
             _ => Err(Refused::Denied),
         }
@@ -157,7 +157,7 @@ impl<'c> Tiered<'c> {
             owner: of_owner(by),
             ttl,
         };
-        match client.ask(&question, &mut Vec::new())? {
+        match client.query(&question, &mut Vec::new())? {
             Answer::Number(token) => Ok(Claim::Taken(token)),
             Answer::Held(by) => Ok(Claim::Held(owner(by))),
             _ => Err(Refused::Denied),
@@ -182,9 +182,9 @@ impl<'c> Tiered<'c> {
             return self.cache.token(space, name, of);
         };
         let owner = of.map(of_owner);
-        match client.ask(&Question::Token { name, owner }, &mut Vec::new())? {
+        match client.query(&Question::Token { name, owner }, &mut Vec::new())? {
             Answer::Number(token) => Ok(Some(token)),
-            answer => said(&answer).map(|_| None),
+            answer => as_bool(&answer).map(|_| None),
         }
     }
 

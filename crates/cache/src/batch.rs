@@ -26,7 +26,7 @@ pub enum Known {
 
 impl Cache {
     /// Looks up a value and appends its bytes to `into`. The caller holds the lock.
-    pub(crate) fn look(&self, key: &[u8], into: &mut Vec<u8>) -> Known {
+    pub(crate) fn lookup(&self, key: &[u8], into: &mut Vec<u8>) -> Known {
         let Some(head) = self.alive(Space::Value, key) else {
             self.memory.count(Counter::Misses, 1);
             return self.absence(key);
@@ -61,7 +61,7 @@ impl Cache {
         let mut known = Vec::with_capacity(keys.len());
         for keys in keys.chunks(AT_ONCE) {
             let _held = self.held()?;
-            known.extend(keys.iter().map(|key| self.look(key, into)));
+            known.extend(keys.iter().map(|key| self.lookup(key, into)));
         }
         Ok(known)
     }

@@ -95,11 +95,11 @@ impl Cache {
         }
     }
 
-    /// Reads as [`Cache::read`] does; also tells whether the second tier has to be asked. `into` is emptied first.
+    /// Reads as [`Cache::read`] does; also returns whether the second tier is needed. `into` is emptied first.
     pub fn read_known(&self, key: &[u8], into: &mut Vec<u8>) -> Result<Known, Refused> {
         into.clear();
         let _held = self.held()?;
-        Ok(self.look(key, into))
+        Ok(self.lookup(key, into))
     }
 
     /// Returns what was found, and counts it as read.

@@ -255,12 +255,12 @@ fn process() {
             let operation = operation(&mut random);
             let begin = now();
             let answer = worker.perform(operation);
-            println!("{begin} {} {}", now(), told(answer));
+            println!("{begin} {} {}", now(), answer_text(answer));
         }
     }
 }
 
-fn told(answer: Answer) -> String {
+fn answer_text(answer: Answer) -> String {
     match answer {
         Answer::Done => "done".into(),
         Answer::Is(is) => is.to_string(),

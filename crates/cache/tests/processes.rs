@@ -123,7 +123,7 @@ fn a_killed_writer_leaves_nothing_half_done() {
         std::thread::sleep(Duration::from_micros(random.below(2500)));
         child.kill().expect("it runs");
         child.wait().expect("it ended");
-        let told = lines
+        let printed = lines
             .filter_map(|line| line.ok()?.parse::<i64>().ok())
             .last()
             .unwrap_or(0);
@@ -131,8 +131,8 @@ fn a_killed_writer_leaves_nothing_half_done() {
             .increment(0, &Write::plain(b"count", b""))
             .expect("no lock is stuck");
         assert!(
-            (told..=told + 1).contains(&(now - count)),
-            "{told} were told, {} counted",
+            (printed..=printed + 1).contains(&(now - count)),
+            "{printed} were printed, {} counted",
             now - count
         );
         count = now;

@@ -32,7 +32,7 @@ fn or_refused(answer: Result<EncodedAnswer, Refused>) -> EncodedAnswer {
     answer.unwrap_or_else(refused)
 }
 
-pub(crate) fn said(result: Result<bool, Refused>) -> EncodedAnswer {
+pub(crate) fn from_bool(result: Result<bool, Refused>) -> EncodedAnswer {
     or_refused(result.map(yes))
 }
 

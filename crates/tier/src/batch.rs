@@ -48,33 +48,34 @@ impl Tier {
             return each(all.iter().map(|_| Answer::refused(Refused::Denied)));
         }
         let tags: Vec<Vec<Vec<u8>>> = all.iter().map(names).collect();
-        let commands = all.iter().zip(&tags).map(|(wanted, names)| {
+        let commands = all.iter().zip(&tags).map(|(message, names)| {
             let versions = vec![String::new(); names.len()];
-            let set = self.set(wanted, None, names, &versions);
-            (set, self.key("v:", wanted.key))
+            let set = self.set(message, None, names, &versions);
+            (set, self.key("v:", message.key))
         });
         let distinct: BTreeSet<&Vec<u8>> = tags.iter().flatten().collect();
         let call = Call::batch(&self.made(distinct), self.random(), commands.collect());
         self.through(
-            all.iter().map(|wanted| of_value(wanted.key)),
+            all.iter().map(|message| of_value(message.key)),
             &call,
-            |state: &mut State| each(all.iter().map(|wanted| self.write_here(state, wanted))),
+            |state: &mut State| each(all.iter().map(|message| self.write_here(state, message))),
             |state, ticket, replies: Vec<Option<Vec<Vec<u8>>>>| {
                 let done = all.iter().zip(&tags).zip(replies);
-                each(done.map(|((wanted, names), versions)| match versions {
+                each(done.map(|((message, names), versions)| match versions {
                     None => {
                         // The value is not the one that the caller has read, perhaps from the memory.
-                        self.cache.forget(wanted.key);
+                        self.cache.forget(message.key);
                         Answer::No
                     }
                     Some(versions) => {
-                        self.written(state, ticket, wanted, names, &versions);
+                        self.written(state, ticket, message, names, &versions);
                         Answer::Yes
                     }
                 }))
             },
             |_, why| {
-                all.iter().for_each(|wanted| self.cache.forget(wanted.key));
+                all.iter()
+                    .for_each(|message| self.cache.forget(message.key));
                 each(all.iter().map(|_| Answer::refused(why)))
             },
         )
@@ -135,8 +136,8 @@ impl Tier {
     }
 }
 
-fn names(wanted: &WriteMessage<'_>) -> Vec<Vec<u8>> {
-    wanted.tags.iter().map(|tag| tag.to_vec()).collect()
+fn names(message: &WriteMessage<'_>) -> Vec<Vec<u8>> {
+    message.tags.iter().map(|tag| tag.to_vec()).collect()
 }
 
 fn count(tags: usize) -> i64 {

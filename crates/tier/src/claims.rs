@@ -56,15 +56,15 @@ impl Tier {
     /// claim.
     pub(crate) fn claim_of(
         &self,
-        wanted: &WriteMessage<'_>,
+        message: &WriteMessage<'_>,
     ) -> Result<Option<RemoteClaim>, EncodedAnswer> {
-        let Some(token) = wanted.claim() else {
+        let Some(token) = message.claim() else {
             return Ok(None);
         };
         let state = self.state();
-        let claim = state.claims.of(wanted.key, token);
+        let claim = state.claims.of(message.key, token);
         let is_away = matches!(state.link, Link::Away);
-        if self.has_claim(wanted.key, token) && (claim.is_some() || is_away) {
+        if self.has_claim(message.key, token) && (claim.is_some() || is_away) {
             return Ok(claim);
         }
         Err(sent(&Answer::No))
@@ -128,7 +128,7 @@ impl Tier {
             let (tier, key) = (Arc::clone(self), key.to_vec());
             tokio::spawn(async move { tier.keep_claim(&key, &claim, 0).await });
         }
-        answers::said(self.cache.give_back(Space::Computation, key, token))
+        answers::from_bool(self.cache.give_back(Space::Computation, key, token))
     }
 
     /// Sets the claim's remaining time to `time` milliseconds; 0 releases it. Returns false if another server has the claim

@@ -64,13 +64,13 @@ struct Identity {
 pub(crate) async fn keep(tier: Arc<Tier>) {
     let mut before = None;
     let mut pause = FIRST_PAUSE;
-    let mut told = String::new();
+    let mut logged = String::new();
     loop {
         idle(&tier).await;
         match connect(&tier, before.as_ref()).await {
             Ok((generation, identity)) => {
                 pause = FIRST_PAUSE;
-                told.clear();
+                logged.clear();
                 before = Some(identity);
                 watch(&tier, generation).await;
             }
@@ -79,10 +79,10 @@ pub(crate) async fn keep(tier: Arc<Tier>) {
                     None => tier.options.explained(&error.to_string()),
                     Some(_) => error.to_string(),
                 };
-                if told != error {
+                if logged != error {
                     let redis = tier.options.shown();
                     logging::warning!("cannot use redis for the cache redis={redis} error={error}");
-                    told.clone_from(&error);
+                    logged.clone_from(&error);
                 }
                 tier.state().error = Some(error);
                 // Servers that lost the connection at the same moment must not reconnect at the same moment.

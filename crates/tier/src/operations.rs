@@ -8,7 +8,7 @@ use cache_link::{Answer, Question};
 use redis::Cmd;
 use serde_bytes::Bytes;
 
-use crate::answers::{self, EncodedAnswer, refused, said, sent, yes};
+use crate::answers::{self, EncodedAnswer, from_bool, refused, sent, yes};
 use crate::call::Call;
 use crate::entry::{Entry, Reply, number};
 use crate::order::Ticket;
@@ -34,9 +34,9 @@ impl Tier {
         match question {
             Question::Read { key, bytes } => self.read(key, bytes).await,
             Question::ReadMany(keys) => self.read_many(&plain(&keys)).await,
-            Question::Write(wanted) => self.write(&wanted).await,
-            Question::WriteMany(wanted) => self.write_many(&wanted).await,
-            Question::Increment(wanted) => self.increment(&wanted).await,
+            Question::Write(message) => self.write(&message).await,
+            Question::WriteMany(message) => self.write_many(&message).await,
+            Question::Increment(message) => self.increment(&message).await,
             Question::Delete(key) => self.delete(key).await,
             Question::DeleteMany(keys) => self.delete_many(&plain(&keys)).await,
             Question::DeleteTags(tags) => self.delete_tags(&plain(&tags)).await,
@@ -154,7 +154,7 @@ impl Tier {
             &Call::One(delete),
             |state| {
                 state.pending_deletes.written(key);
-                said(self.cache.delete(key))
+                from_bool(self.cache.delete(key))
             },
             |state, _, was_there: Option<i64>| {
                 state.claims.remove(key);
@@ -177,7 +177,7 @@ impl Tier {
             &Call::One(unlink),
             |state| {
                 state.pending_deletes.clear();
-                said(self.cache.clear().map(|()| true))
+                from_bool(self.cache.clear().map(|()| true))
             },
             |state, _, _: i64| {
                 state.claims.forget();

@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_told_without_the_password() {
-        for (url, told) in [
+        for (url, expected) in [
             ("redis://:secret@", "not the URL of a Redis"),
             ("redis://:secret@host/x", "database number"),
             ("redis://host/-1", "-1 is not the number of a database"),
@@ -262,13 +262,16 @@ mod tests {
             ),
         ] {
             let error = options(url).client().expect_err(url);
-            assert!(error.contains(told) && !error.contains("secret"), "{error}");
+            assert!(
+                error.contains(expected) && !error.contains("secret"),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn files_of_tls_are_checked_first() {
-        for (url, told) in [
+        for (url, expected) in [
             (
                 "rediss://host?cacert=/none.pem",
                 "cannot read cacert /none.pem",
@@ -281,8 +284,8 @@ mod tests {
                 "rediss://",
             ),
         ] {
-            let error = options(url).client().expect_err(told);
-            assert!(error.contains(told), "{error}");
+            let error = options(url).client().expect_err(expected);
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

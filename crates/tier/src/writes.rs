@@ -15,23 +15,23 @@ use crate::state::{State, Tier};
 use crate::status::count;
 
 impl Tier {
-    pub(crate) async fn write(&self, wanted: &WriteMessage<'_>) -> EncodedAnswer {
+    pub(crate) async fn write(&self, message: &WriteMessage<'_>) -> EncodedAnswer {
         count(&self.counters.writes);
-        let key = wanted.key;
-        let claim = match self.claim_of(wanted) {
+        let key = message.key;
+        let claim = match self.claim_of(message) {
             Ok(claim) => claim,
             Err(answer) => return answer,
         };
-        let Some((names, versions)) = self.tags_of(wanted) else {
+        let Some((names, versions)) = self.tags_of(message) else {
             // A tag was deleted since the computation began, so the value was made of older data.
             return self.delete(key).await;
         };
-        let set = self.set(wanted, claim.as_ref(), &names, &versions);
+        let set = self.set(message, claim.as_ref(), &names, &versions);
         let call = self.making(&names, set).signed(&self.key("v:", key));
         self.through(
             [of_value(key)],
             &call,
-            |state| sent(&self.write_here(state, wanted)),
+            |state| sent(&self.write_here(state, message)),
             |state, ticket, versions: Option<Vec<Vec<u8>>>| match versions {
                 None => {
                     // The value is not the one that the caller has read, perhaps from the memory.
@@ -39,7 +39,7 @@ impl Tier {
                     sent(&Answer::No)
                 }
                 Some(versions) => {
-                    self.written(state, ticket, wanted, &names, &versions);
+                    self.written(state, ticket, message, &names, &versions);
                     sent(&Answer::Yes)
                 }
             },
@@ -54,14 +54,14 @@ impl Tier {
     /// Returns the command for a write.
     pub(crate) fn set(
         &self,
-        wanted: &WriteMessage<'_>,
+        message: &WriteMessage<'_>,
         claim: Option<&RemoteClaim>,
         names: &[Vec<u8>],
         versions: &[String],
     ) -> Cmd {
-        let keys = [self.key("v:", wanted.key), self.key("c:", wanted.key)];
+        let keys = [self.key("v:", message.key), self.key("c:", message.key)];
         let mut set = Call::script(&self.scripts.write, &keys);
-        wanted.with(|write| {
+        message.with(|write| {
             let token = claim.map(|claim| claim.token.as_str());
             let (name, first, second) = condition(&write.condition, token);
             set.arg(self.key("t:", b""))
@@ -82,13 +82,16 @@ impl Tier {
 
     /// Returns names and versions of the tags for the entry; the versions are fixed for a computation. `None` if one of its
     /// tags is gone.
-    pub(crate) fn tags_of(&self, wanted: &WriteMessage<'_>) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
-        if wanted.validators.is_empty() {
-            let names: Vec<_> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
+    pub(crate) fn tags_of(
+        &self,
+        message: &WriteMessage<'_>,
+    ) -> Option<(Vec<Vec<u8>>, Vec<String>)> {
+        if message.validators.is_empty() {
+            let names: Vec<_> = message.tags.iter().map(|tag| tag.to_vec()).collect();
             let any = vec![String::new(); names.len()];
             return Some((names, any));
         }
-        let validators: Vec<Validator> = wanted
+        let validators: Vec<Validator> = message
             .validators
             .iter()
             .map(|&(sequence, cell)| Validator { sequence, cell })
@@ -106,7 +109,7 @@ impl Tier {
         &self,
         state: &State,
         ticket: &Ticket,
-        wanted: &WriteMessage<'_>,
+        message: &WriteMessage<'_>,
         names: &[Vec<u8>],
         versions: &[Vec<u8>],
     ) {
@@ -115,13 +118,13 @@ impl Tier {
         let mut keys = names
             .iter()
             .map(|name| of_tag(name))
-            .chain([of_tag(b""), of_value(wanted.key)]);
+            .chain([of_tag(b""), of_value(message.key)]);
         let is_still = keys.all(|key| state.order.is_still(ticket, &key));
         let Some(versions) = versions.filter(|_| is_still) else {
-            return self.cache.forget(wanted.key);
+            return self.cache.forget(message.key);
         };
         let tags: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
-        let stored = wanted.with(|write| {
+        let stored = message.with(|write| {
             let condition = match write.condition {
                 Condition::Claimed(token) => Condition::Claimed(token),
                 _ => Condition::Always,
@@ -136,37 +139,37 @@ impl Tier {
             self.cache.write_versions(&write, &versions[1..])
         });
         if stored != Ok(Stored::Yes) {
-            self.cache.forget(wanted.key);
+            self.cache.forget(message.key);
         }
     }
 
     pub(crate) fn write_here(
         &self,
         state: &mut State,
-        wanted: &WriteMessage<'_>,
+        message: &WriteMessage<'_>,
     ) -> Answer<'static> {
-        let stored = wanted.with(|write| self.cache.write(write));
+        let stored = message.with(|write| self.cache.write(write));
         if stored != Ok(Stored::No) {
-            state.pending_deletes.written(wanted.key);
+            state.pending_deletes.written(message.key);
         }
         answers::stored(stored)
     }
 
-    pub(crate) async fn increment(&self, wanted: &WriteMessage<'_>) -> EncodedAnswer {
+    pub(crate) async fn increment(&self, message: &WriteMessage<'_>) -> EncodedAnswer {
         count(&self.counters.writes);
-        let key = wanted.key;
+        let key = message.key;
         let entry = self.key("v:", key);
         let keys = [entry.clone(), self.key("c:", key)];
         let mut add = Call::script(&self.scripts.add, &keys);
-        add.arg(self.key("t:", b"")).arg(wanted.int);
-        add.arg(milliseconds(wanted.ttl)).arg("");
-        let names: Vec<Vec<u8>> = wanted.tags.iter().map(|tag| tag.to_vec()).collect();
+        add.arg(self.key("t:", b"")).arg(message.int);
+        add.arg(milliseconds(message.ttl)).arg("");
+        let names: Vec<Vec<u8>> = message.tags.iter().map(|tag| tag.to_vec()).collect();
         add.arg(&names);
         let call = self.making(&names, add).signed(&entry);
         self.through(
             [of_value(key)],
             &call,
-            |state| self.increment_here(state, wanted),
+            |state| self.increment_here(state, message),
             |state, ticket, reply: Reply| match reply.0 {
                 NO_NUMBER => refused(Refused::NotInt),
                 TOO_LARGE => refused(Refused::Overflow),
@@ -188,14 +191,14 @@ impl Tier {
         .await
     }
 
-    fn increment_here(&self, state: &mut State, wanted: &WriteMessage<'_>) -> EncodedAnswer {
-        let sum = wanted.with(|write| self.cache.increment(write.int, write));
-        if sum.is_ok() && wanted.tags.is_empty() {
+    fn increment_here(&self, state: &mut State, message: &WriteMessage<'_>) -> EncodedAnswer {
+        let sum = message.with(|write| self.cache.increment(write.int, write));
+        if sum.is_ok() && message.tags.is_empty() {
             state
                 .pending_deletes
-                .added(wanted.key, wanted.int, wanted.ttl);
+                .added(message.key, message.int, message.ttl);
         } else if sum.is_ok() {
-            state.pending_deletes.written(wanted.key);
+            state.pending_deletes.written(message.key);
         }
         answers::sum(sum)
     }

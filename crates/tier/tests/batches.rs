@@ -1,4 +1,4 @@
-//! Several keys at once are one round trip, and keys that do not exist are asked for once.
+//! Several keys at once are one round trip, and keys that do not exist are requested once.
 #![forbid(unsafe_code)]
 
 mod support;
@@ -13,8 +13,8 @@ fn two() -> (Redis, Server, Server) {
     (redis, first, second)
 }
 
-/// How often Redis was asked: scripts that were not part of a transaction, and transactions.
-fn asked(redis: &Redis, operations: impl FnOnce()) -> (u64, u64) {
+/// How many calls Redis got: scripts that were not part of a transaction, and transactions.
+fn calls_of(redis: &Redis, operations: impl FnOnce()) -> (u64, u64) {
     redis.cli(&["CONFIG", "RESETSTAT"]);
     operations();
     let text = redis.cli(&["INFO", "commandstats"]);
@@ -66,21 +66,21 @@ fn a_batch_is_one_round_trip() {
     let (redis, first, second) = two();
     let (a, b) = (first.worker(), second.worker());
     let keys = keys(100);
-    let written = asked(&redis, || {
+    let written = calls_of(&redis, || {
         assert_eq!(write(&a, &keys, &[b"x", b"y"]), vec![Ok(Stored::Yes); 100]);
     });
     assert_eq!(written.1, 1, "one transaction with all of it");
     assert_eq!(
-        asked(&redis, || assert_eq!(read(&a, &keys), numbers(100))),
+        calls_of(&redis, || assert_eq!(read(&a, &keys), numbers(100))),
         (0, 0),
         "its own copies"
     );
     assert_eq!(
-        asked(&redis, || assert_eq!(read(&b, &keys), numbers(100))),
+        calls_of(&redis, || assert_eq!(read(&b, &keys), numbers(100))),
         (1, 0)
     );
     assert_eq!(
-        asked(&redis, || assert_eq!(read(&b, &keys), numbers(100))),
+        calls_of(&redis, || assert_eq!(read(&b, &keys), numbers(100))),
         (0, 0)
     );
     // Some are here, some are not, some are nowhere.
@@ -91,7 +91,10 @@ fn a_batch_is_one_round_trip() {
     let mut expected = none.clone();
     expected[7] = Some(70);
     until("the tag is gone there", || read(&a, &keys) == expected);
-    assert_eq!(asked(&redis, || assert_eq!(delete(&a, &keys), 1)), (1, 0));
+    assert_eq!(
+        calls_of(&redis, || assert_eq!(delete(&a, &keys), 1)),
+        (1, 0)
+    );
     until("they are gone there", || read(&b, &keys) == none);
 }
 
@@ -115,7 +118,7 @@ fn what_is_there_is_not_added_and_tags_end_together() {
         let expected = [Stored::Yes, Stored::No, Stored::Yes].map(Ok);
         assert_eq!(b.tiered().write_many(&writes), expected);
     };
-    assert_eq!(asked(&redis, add).1, 1);
+    assert_eq!(calls_of(&redis, add).1, 1);
     assert_eq!(read(&b, &keys), [Some(7), Some(10), Some(7)]);
     a.comes("key 2", Some(7));
     let tags: [&[u8]; 3] = [b"x", b"none", b"y"];
@@ -139,15 +142,15 @@ fn many_keys_are_some_round_trips() {
     let (a, b) = (first.worker(), second.worker());
     let keys = keys(1500);
     assert_eq!(
-        asked(&redis, || assert_eq!(write(&a, &keys, &[]).len(), 1500)).1,
+        calls_of(&redis, || assert_eq!(write(&a, &keys, &[]).len(), 1500)).1,
         3
     );
     assert_eq!(
-        asked(&redis, || assert_eq!(read(&b, &keys), numbers(1500))),
+        calls_of(&redis, || assert_eq!(read(&b, &keys), numbers(1500))),
         (3, 0)
     );
     assert_eq!(
-        asked(&redis, || assert_eq!(delete(&b, &keys), 1500)),
+        calls_of(&redis, || assert_eq!(delete(&b, &keys), 1500)),
         (3, 0)
     );
 }
@@ -245,15 +248,15 @@ fn a_key_that_does_not_exist_is_asked_for_once() {
     let (redis, first, second) = two();
     let (a, b) = (first.worker(), second.worker());
     let many = |worker: &Worker| (0..50).for_each(|_| assert_eq!(worker.get("none"), None));
-    assert_eq!(asked(&redis, || many(&a)), (1, 0));
-    assert_eq!(asked(&redis, || many(&a)), (0, 0));
+    assert_eq!(calls_of(&redis, || many(&a)), (1, 0));
+    assert_eq!(calls_of(&redis, || many(&a)), (0, 0));
     let names = keys(40);
     assert_eq!(
-        asked(&redis, || assert_eq!(read(&a, &names), vec![None; 40])),
+        calls_of(&redis, || assert_eq!(read(&a, &names), vec![None; 40])),
         (1, 0)
     );
     assert_eq!(
-        asked(&redis, || assert_eq!(read(&a, &names), vec![None; 40])),
+        calls_of(&redis, || assert_eq!(read(&a, &names), vec![None; 40])),
         (0, 0)
     );
     // Until it is written: by another machine,
@@ -285,7 +288,7 @@ fn a_key_that_does_not_exist_is_asked_for_once() {
     redis.cli(&["CLIENT", "KILL", "TYPE", "normal"]);
     until("it was cut", || first.tier.status().disconnects > 0);
     first.until_there();
-    assert_eq!(asked(&redis, || many(&a)).0, 1);
+    assert_eq!(calls_of(&redis, || many(&a)).0, 1);
     redis.cli(&["FLUSHALL"]);
     a.comes("none", None);
     b.set("none", 5);

@@ -63,10 +63,10 @@ fn tls_with_an_authority_of_ones_own() {
     works(&server, &plain);
     assert_eq!(server.tier.status().address, url);
     let unknown = Server::at(&url);
-    unknown.until_told("?cacert=FILE");
+    unknown.until_error("?cacert=FILE");
     let other = Certificate::new("127.0.0.1");
     let wrong = Server::at(&other.trusted(&url));
-    wrong.until_told("?cacert=FILE");
+    wrong.until_error("?cacert=FILE");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn tls_with_a_name_that_is_not_the_servers() {
     let own = Certificate::new("cache.internal");
     let (_redis, port) = own.redis(&own.certificate, &["--tls-auth-clients", "no"]);
     let server = Server::at(&own.trusted(&format!("rediss://127.0.0.1:{port}")));
-    server.until_told("cache.internal");
+    server.until_error("cache.internal");
 }
 
 /// As Redis is by default.
@@ -90,7 +90,7 @@ fn tls_with_a_certificate_of_the_client() {
     ));
     works(&server, &Server::of(&redis));
     let without = Server::at(&own.trusted(&url));
-    without.until_told("?cert=FILE");
+    without.until_error("?cert=FILE");
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn tls_on_one_side_only() {
     let own = Certificate::new("127.0.0.1");
     let (redis, port) = own.redis(&own.certificate, &["--tls-auth-clients", "no"]);
     let plain = Server::at(&format!("redis://127.0.0.1:{port}"));
-    plain.until_told("rediss://");
+    plain.until_error("rediss://");
     let tls = Server::at(&own.trusted(&format!("rediss://127.0.0.1:{}", redis.port)));
-    tls.until_told("redis://");
+    tls.until_error("redis://");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_unix_socket() {
         assert_eq!(shown, format!("unix:{path}{db}"));
     }
     let none = Server::at(&format!("unix:{path}.none"));
-    none.until_told("No such file");
+    none.until_error("No such file");
 }
 
 /// The rights that the guide names are enough.
@@ -146,15 +146,15 @@ fn a_user_with_limited_rights() {
     a.comes("t", None);
     a.tiered().clear().unwrap();
     b.comes("n", None);
-    at("shop:wrong@", 0).until_told("WRONGPASS");
-    at("nobody:secret@", 0).until_told("WRONGPASS");
+    at("shop:wrong@", 0).until_error("WRONGPASS");
+    at("nobody:secret@", 0).until_error("WRONGPASS");
     // A user who may not read its keys.
     let few = Options {
         prefix: "other:".into(),
         ..support::options(format!("redis://shop:secret@127.0.0.1:{}", redis.port))
     };
-    Server::with(few, 1 << 20).until_told("rights");
-    at("", 99).until_told("DB index is out of range");
+    Server::with(few, 1 << 20).until_error("rights");
+    at("", 99).until_error("DB index is out of range");
 }
 
 #[test]

@@ -17,9 +17,9 @@ fn what_one_writes_the_other_reads_and_keeps() {
     assert!(a.has_here("k"), "its own copy is there");
     assert_eq!(a.get("k"), Some(1));
     b.comes("k", Some(1));
-    let asked = second.tier.status().reads;
+    let reads = second.tier.status().reads;
     assert!(b.has_here("k") && b.get("k") == Some(1));
-    assert_eq!(second.tier.status().reads, asked, "a copy asks nothing");
+    assert_eq!(second.tier.status().reads, reads, "a copy causes no read");
     b.set("k", 2);
     assert_eq!(b.get("k"), Some(2));
     a.comes("k", Some(2));

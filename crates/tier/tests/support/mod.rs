@@ -54,7 +54,7 @@ impl Server {
         until("redis is there", || self.tier.status().is_there);
     }
 
-    pub fn until_told(&self, part: &str) {
+    pub fn until_error(&self, part: &str) {
         let mut last = None;
         until(part, || {
             last = self.tier.status().error;

@@ -31,7 +31,7 @@ fn sources() -> Vec<PathBuf> {
     sources
 }
 
-fn ask(program: &str, what: &str) -> Option<String> {
+fn output_of(program: &str, what: &str) -> Option<String> {
     let output = Command::new(program).arg(what).output().ok()?;
     output
         .status
@@ -42,12 +42,12 @@ fn ask(program: &str, what: &str) -> Option<String> {
 fn php_config() -> String {
     if let Ok(named) = std::env::var("PHP_CONFIG") {
         assert!(
-            ask(&named, "--version").is_some(),
+            output_of(&named, "--version").is_some(),
             "PHP_CONFIG={named} cannot be run"
         );
         return named;
     }
-    NAMES.iter().find(|name| ask(name, "--version").is_some()).map_or_else(
+    NAMES.iter().find(|name| output_of(name, "--version").is_some()).map_or_else(
         || panic!("no php-config found: install php8.2-dev and libphp8.2-embed (`./dev build` does)"),
         |name| (*name).to_owned(),
     )
@@ -97,7 +97,7 @@ fn generate_state_table() -> String {
 
 fn main() {
     let config = php_config();
-    let version = ask(&config, "--version").expect("php-config --version");
+    let version = output_of(&config, "--version").expect("php-config --version");
     let short: String = version.split('.').take(2).collect::<Vec<_>>().join(".");
     let mut build = cc::Build::new();
     let out = generate_state_table();
@@ -106,7 +106,7 @@ fn main() {
     for source in sources() {
         build.file(source);
     }
-    for flag in ask(&config, "--includes")
+    for flag in output_of(&config, "--includes")
         .expect("php-config --includes")
         .split_whitespace()
     {

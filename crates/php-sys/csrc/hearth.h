@@ -227,9 +227,9 @@ void hearth_timer_forget(uint64_t callback);
 hearth_task *hearth_call_pools(const char *method, double argument, void *owner);
 /* Throws the pending cancellation of the current task, if there is one. Without a frame, no code runs that would get it: it stays pending. */
 void hearth_on_interrupt(bool has_frame);
-/* Whether the running task was to be told by an exception with that message; if so, it counts as told. */
-bool hearth_on_told(hearth_str message);
-/* Whether the running task's request was told that its time is over. */
+/* Whether the running task has a pending cancellation with that message; if so, it counts as delivered. */
+bool hearth_on_cancel_delivered(hearth_str message);
+/* Whether the running task's request was cancelled because its time is over. */
 bool hearth_on_is_overdue(void);
 /* Throws an error: the running task calls `function` on something that task number `task` is using. */
 void hearth_on_two_tasks(void *owner, uint64_t task, hearth_str function);

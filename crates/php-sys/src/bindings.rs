@@ -346,7 +346,7 @@ pub mod called_by_c {
     pub type hearth_on_timer = unsafe extern "C" fn(seconds: f64, repeat: bool, callback: u64);
     pub type hearth_on_timer_stop = unsafe extern "C" fn(timer: u64) -> bool;
     pub type hearth_on_interrupt = unsafe extern "C" fn(has_frame: bool);
-    pub type hearth_on_told = unsafe extern "C" fn(message: hearth_str) -> bool;
+    pub type hearth_on_cancel_delivered = unsafe extern "C" fn(message: hearth_str) -> bool;
     pub type hearth_on_is_overdue = unsafe extern "C" fn() -> bool;
     pub type hearth_on_two_tasks =
         unsafe extern "C" fn(owner: *mut std::ffi::c_void, task: u64, function: hearth_str);

@@ -262,19 +262,19 @@ fn notify_overdue(cell: &TaskCell, why: Cancel) {
 
 /// Called when an exception with that message leaves the running task's call. Returns whether it is the pending
 /// cancellation, which then counts as delivered.
-pub(crate) fn on_told(message: &[u8]) -> bool {
+pub(crate) fn on_cancel_delivered(message: &[u8]) -> bool {
     let Some(cell) = current() else { return false };
-    let is_told = cell
+    let is_delivered = cell
         .cancel
         .get()
         .is_some_and(|why| why.message().as_bytes() == message);
-    if is_told {
+    if is_delivered {
         cell.cancel.set(None);
     }
-    is_told
+    is_delivered
 }
 
-/// Whether the running task's request was told that its time is over.
+/// Whether the running task's request was cancelled because its time is over.
 pub(crate) fn is_overdue() -> bool {
     let request = current().and_then(|cell| cell.request.clone());
     request.is_some_and(|request| request.overdue().is_some())

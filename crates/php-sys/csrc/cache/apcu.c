@@ -54,7 +54,7 @@ bool hearth_apcu_has(zend_string *name)
 {
 	zend_string *key = hearth_apcu_key(name);
 	zval value;
-	bool is_there = hearth_cache_look_many(&hearth_apcu, &key, 1, &value) && Z_TYPE(value) != IS_UNDEF;
+	bool is_there = hearth_cache_check_many(&hearth_apcu, &key, 1, &value) && Z_TYPE(value) != IS_UNDEF;
 
 	if (is_there) {
 		zval_ptr_dtor(&value);
@@ -137,9 +137,9 @@ static void register_constants(int module_number)
 
 void hearth_register_apcu(int module_number)
 {
-	zend_long wanted = 0;
+	zend_long enabled = 0;
 
-	if (cfg_get_long("hearth.apcu", &wanted) == FAILURE || !wanted || zend_hash_str_exists(&module_registry, ZEND_STRL("apcu"))) {
+	if (cfg_get_long("hearth.apcu", &enabled) == FAILURE || !enabled || zend_hash_str_exists(&module_registry, ZEND_STRL("apcu"))) {
 		return;
 	}
 	is_on = true;

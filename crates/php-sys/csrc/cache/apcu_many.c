@@ -43,10 +43,10 @@ static void given_end(given_keys *keys)
 
 typedef bool (*read_many)(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
 
-/* Returns the values by those keys that exist; or, where values are only looked at, true for each of them. */
+/* Returns the values by those keys that exist; or, where existence is only checked, true for each of them. */
 static void read_all(HashTable *list, const char *mistake, read_many read, zval *return_value)
 {
-	bool only_true = read == hearth_cache_look_many;
+	bool only_true = read == hearth_cache_check_many;
 	given_keys keys;
 	zval *values;
 
@@ -86,7 +86,7 @@ void hearth_apcu_peek_many(HashTable *list, zval *return_value)
 
 void hearth_apcu_exist_many(HashTable *list, zval *return_value)
 {
-	read_all(list, "apc_exists() expects a string or array of strings.", hearth_cache_look_many, return_value);
+	read_all(list, "apc_exists() expects a string or array of strings.", hearth_cache_check_many, return_value);
 }
 
 /* Deletes the keys, and returns those that did not exist. */
@@ -190,7 +190,7 @@ static void write_over(given_values *list, int condition, zval *failed)
 
 	if (condition == HEARTH_CACHE_ALWAYS) {
 		hearth_cache_delete_many(&list->keys, deleted);
-	} else if (hearth_cache_look_many(&hearth_apcu, list->keys.names, count, there)) {
+	} else if (hearth_cache_check_many(&hearth_apcu, list->keys.names, count, there)) {
 		for (size_t i = 0; i < count; i++) {
 			if (Z_TYPE(there[i]) != IS_UNDEF) {
 				add_failed(failed, list->names[i]);

@@ -72,7 +72,7 @@ bool hearth_cache_fetch(const hearth_cache_object *self, zend_string *key, zval 
 /* The same for several keys; UNDEF for those without a value. False: an exception is pending, and `out` is all UNDEF. */
 bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
 /* The same, but values with objects stay bytes: to see which values there are. */
-bool hearth_cache_look_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
+bool hearth_cache_check_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
 /* Reads from the memory of this server without a trace: no copy is kept, no read counted. */
 bool hearth_cache_peek_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out);
 /* cache/many.c: keys in the caller's form and in the store's. */

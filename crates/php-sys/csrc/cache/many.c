@@ -1,4 +1,4 @@
-/* Methods of Hearth\Cache for several keys: the store is asked once for all keys. */
+/* Methods of Hearth\Cache for several keys: one operation of the store for all keys. */
 #include "cache/cache.h"
 
 #define SELF hearth_cache_object_of(Z_OBJ_P(ZEND_THIS))
@@ -74,7 +74,7 @@ static bool keys_of(hearth_cache_keys *keys, const hearth_cache_object *self, Ha
 /* How several values are read. */
 typedef enum {
 	FETCH,
-	LOOK,                            /* values with objects stay bytes: to see which values there are */
+	CHECK,                           /* values with objects stay bytes: to see which values there are */
 	PEEK,                            /* without a copy, and without being counted as a read */
 } manner;
 
@@ -116,7 +116,7 @@ static bool read_all(const hearth_cache_keys *keys, manner manner, zval *out)
 		take(keys, found, manner, out);
 	}
 	/* Values left as bytes after an exception are freed by the caller. */
-	for (size_t i = 0; done && manner != LOOK && i < keys->count && !EG(exception); i++) {
+	for (size_t i = 0; done && manner != CHECK && i < keys->count && !EG(exception); i++) {
 		if (found[i].encoding == HEARTH_CACHE_SERIALIZED) {
 			make_object(keys->list[i], &found[i].own, &out[i]);
 		}
@@ -161,9 +161,9 @@ bool hearth_cache_fetch_many(const hearth_cache_object *self, zend_string **name
 	return get_many(self, names, count, FETCH, out);
 }
 
-bool hearth_cache_look_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out)
+bool hearth_cache_check_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out)
 {
-	return get_many(self, names, count, LOOK, out);
+	return get_many(self, names, count, CHECK, out);
 }
 
 bool hearth_cache_peek_many(const hearth_cache_object *self, zend_string **names, size_t count, zval *out)

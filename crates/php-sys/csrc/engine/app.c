@@ -52,7 +52,7 @@ bool hearth_has_setting(hearth_str name)
 	return zend_hash_str_exists(EG(ini_directives), name.ptr, name.len);
 }
 
-static void ask_for_kind(zval *returned)
+static void determine_kind(zval *returned)
 {
 	static zend_function *entry_kind;
 	zval kind;
@@ -70,7 +70,7 @@ static hearth_outcome adapt(zval *returned)
 	static zend_function *adapt_entry;
 	char *error = NULL;
 
-	ask_for_kind(returned);
+	determine_kind(returned);
 	hearth_prelude_call(&adapt_entry, "Hearth\\Internal\\Adapter", "adapt", 1, returned, &app_handler);
 	if (EG(exception)) {
 		return hearth_outcome_of_exception();

@@ -21,9 +21,9 @@ enum {
 	HEARTH_IN_USE_SHARED = 2, /* other tasks may use them meanwhile, but not close them */
 	HEARTH_CLOSES = 4,
 	HEARTH_IN_USE_ARRAYS = 8, /* the elements of its array arguments are in use while the call waits */
-	HEARTH_ASKS = 16,         /* it changes nothing that other tasks rely on: they may do the same, but not close it */
+	HEARTH_HARMLESS = 16,     /* it changes nothing that other tasks rely on: they may do the same, but not close it */
 	HEARTH_LAST_DIRECTORY = 32, /* without an argument it uses the directory that was opened last */
-	HEARTH_OF_RESULT = 64,    /* it asks the server for more about a result, which is a value of its own otherwise */
+	HEARTH_OF_RESULT = 64,    /* it queries the server about a result, which is a value of its own otherwise */
 };
 
 /* State of the process that a library changes unasked. */

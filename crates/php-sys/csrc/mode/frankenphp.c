@@ -12,12 +12,12 @@
 
 #include <ext/spl/spl_exceptions.h>
 
-/* The script's task, once the script has asked for a request; NULL for an app that returned a handler. */
+/* The script's task, once the script has called frankenphp_handle_request(); NULL for an app that returned a handler. */
 hearth_task *hearth_loop;
 /* Whether the script has ended: this worker is to be replaced. */
 bool hearth_loop_ended;
 
-static bool stopping, was_told, handling;
+static bool stopping, false_returned, handling;
 
 /* Ends the request that the script was given, when the script goes on. */
 void hearth_loop_end_request(hearth_task *task)
@@ -68,7 +68,7 @@ hearth_task *hearth_loop_stop(void *owner)
 	return arm(hearth_request_state_new(NULL), owner);
 }
 
-static bool may_ask(void)
+static bool may_handle_request(void)
 {
 	hearth_task *script = hearth_loop ? hearth_loop : hearth_entry_task;
 
@@ -115,16 +115,16 @@ ZEND_FUNCTION(frankenphp_handle_request)
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_FUNC(fci, cache)
 	ZEND_PARSE_PARAMETERS_END();
-	if (stopping && was_told) {
-		/* The script ignores the result and asks again. */
+	if (stopping && false_returned) {
+		/* The script ignores the result and calls again. */
 		zend_throw_unwind_exit();
 		return;
 	}
-	if (!may_ask()) {
+	if (!may_handle_request()) {
 		return;
 	}
 	if (!next_request()) {
-		was_told = true;
+		false_returned = true;
 		RETURN_FALSE;
 	}
 	hearth_boot_settings_apply();

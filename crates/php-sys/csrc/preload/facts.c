@@ -332,9 +332,9 @@ ZEND_FUNCTION(Hearth_Internal_preloadFacts)
 
 void hearth_register_preload_facts(void)
 {
-	zend_long wanted;
+	zend_long enabled;
 
-	if (cfg_get_long("hearth.preload_facts", &wanted) == SUCCESS && wanted) {
+	if (cfg_get_long("hearth.preload_facts", &enabled) == SUCCESS && enabled) {
 		zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 	}
 }

@@ -179,23 +179,23 @@ bool hearth_form_is_due(void)
 }
 
 /* Whether the body may be parsed here and now. */
-bool hearth_form_is_readable(hearth_request_state *state, bool wanted)
+bool hearth_form_is_readable(hearth_request_state *state, bool needed)
 {
 	bool readable;
 
 	if (state->body_failed) {
-		if (wanted) {
+		if (needed) {
 			throw_unreadable(state->request, (end_of_read) state->body_failed);
 		}
 		return false;
 	}
 	if (state->body_reader && state->body_reader != hearth_current) {
 		/* Another task is parsing the body, and goes on doing so. */
-		readable = wanted && hearth_may_suspend();
+		readable = needed && hearth_may_suspend();
 	} else {
 		readable = hearth_may_suspend() || hearth_on_body_arrived(state->request);
 	}
-	if (!readable && wanted) {
+	if (!readable && needed) {
 		hearth_refuse_wait();
 	}
 	return readable;

@@ -72,7 +72,7 @@ void hearth_env_save(hearth_request_state *state);
 void hearth_env_load(const hearth_request_state *state);
 size_t hearth_read_post(char *buffer, size_t length);
 bool hearth_form_is_due(void);
-bool hearth_form_is_readable(hearth_request_state *state, bool wanted);
+bool hearth_form_is_readable(hearth_request_state *state, bool needed);
 bool hearth_form_prepare(hearth_request_state *state);
 void hearth_form_parsed(hearth_request_state *state);
 int hearth_user_ini_activate(void);

@@ -88,7 +88,7 @@ static void cgi_name(smart_str *out, hearth_str header)
 }
 
 /* Leaves out `Proxy` (httpoxy): a client must not be able to set HTTP_PROXY. */
-static bool is_told(hearth_str name)
+static bool is_passed(hearth_str name)
 {
 	return !(name.len == 5 && strncasecmp(name.ptr, "proxy", 5) == 0) && hearth_header_is_plain(name);
 }
@@ -139,7 +139,7 @@ static void register_headers(void *request, zval *server)
 	}
 	for (size_t i = 0; i < count; i++) {
 		/* CONTENT_TYPE and CONTENT_LENGTH have names of their own. */
-		if (is_told(headers[i].name) && !is_same(headers[i].name, (hearth_str){ZEND_STRL("content-type")})
+		if (is_passed(headers[i].name) && !is_same(headers[i].name, (hearth_str){ZEND_STRL("content-type")})
 				&& !is_same(headers[i].name, (hearth_str){ZEND_STRL("content-length")})) {
 			register_header(headers, count, i, server);
 		}

@@ -101,9 +101,9 @@ ZEND_FUNCTION(Hearth_Internal_stateMemory)
 /* Called at the start of the module, in a worker that is to be checked. */
 void hearth_register_state_check(void)
 {
-	zend_long wanted;
+	zend_long enabled;
 
-	if (cfg_get_long("hearth.state_check", &wanted) == SUCCESS && wanted) {
+	if (cfg_get_long("hearth.state_check", &enabled) == SUCCESS && enabled) {
 		hearth_note_functions();
 		zend_register_functions(NULL, ext_functions, NULL, MODULE_PERSISTENT);
 	}

@@ -329,7 +329,7 @@ static bool goes_on(const char *name, const fact *after)
 	return strncmp(name, ZEND_STRL("child process")) == 0 && (!after || strcmp(after->text, "runs") == 0);
 }
 
-static void tell(const char *name, const fact *before, const fact *after, hearth_state_listener report, void *context)
+static void report_change(const char *name, const fact *before, const fact *after, hearth_state_listener report, void *context)
 {
 	const hearth_state_row row = {name, "process", NULL, 0, before ? before->treatment : after->treatment, ""};
 	const hearth_state_change change = {
@@ -351,12 +351,12 @@ void hearth_process_compare(const HashTable *before, hearth_state_listener repor
 		const fact *then = zend_hash_find_ptr(before, name);
 
 		if (!then || strcmp(then->text, one->text) != 0) {
-			tell(ZSTR_VAL(name), then, one, report, context);
+			report_change(ZSTR_VAL(name), then, one, report, context);
 		}
 	} ZEND_HASH_FOREACH_END();
 	ZEND_HASH_FOREACH_STR_KEY_PTR((HashTable *) before, name, one) {
 		if (!zend_hash_exists(&now, name)) {
-			tell(ZSTR_VAL(name), one, NULL, report, context);
+			report_change(ZSTR_VAL(name), one, NULL, report, context);
 		}
 	} ZEND_HASH_FOREACH_END();
 	zend_hash_destroy(&now);

@@ -131,7 +131,7 @@ typedef struct {
 	void *context;
 } listener;
 
-static void tell(const listener *to, const char *kind, const named_table *table, const char *before, const char *after)
+static void report_change(const listener *to, const char *kind, const named_table *table, const char *before, const char *after)
 {
 	hearth_state_row row = {table->name, "engine", NULL, 0, table->treatment, ""};
 	hearth_state_change change = {.object = "engine", .kind = kind, .name = table->name, .words = 1, .before = before, .after = after, .row = &row};
@@ -160,12 +160,12 @@ static void compare_table(const listener *to, const named_table *now, const tabl
 	ZEND_HASH_FOREACH_STR_KEY(&current.keys, key) {
 		if (!zend_hash_exists(&before->keys, key)) {
 			describe(now, ZSTR_VAL(key), text, sizeof text);
-			tell(to, "table", now, "", text);
+			report_change(to, "table", now, "", text);
 		}
 	} ZEND_HASH_FOREACH_END();
 	ZEND_HASH_FOREACH_STR_KEY((HashTable *) &before->keys, key) {
 		if (!zend_hash_exists(&current.keys, key)) {
-			tell(to, "table", now, ZSTR_VAL(key), "");
+			report_change(to, "table", now, ZSTR_VAL(key), "");
 		}
 	} ZEND_HASH_FOREACH_END();
 	zend_hash_destroy(&current.keys);
@@ -182,7 +182,7 @@ static void compare_settings(const listener *to, const HashTable *before)
 		if (!then || strcmp(now, then) != 0) {
 			const named_table named = {ZSTR_VAL(entry->name), NULL, HEARTH_STATE_RESTORED};
 
-			tell(to, "setting", &named, then ? then : "", now);
+			report_change(to, "setting", &named, then ? then : "", now);
 		}
 		pefree(now, 1);
 	} ZEND_HASH_FOREACH_END();

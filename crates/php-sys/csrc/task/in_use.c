@@ -73,7 +73,7 @@ static hearth_used *add(hearth_use_list *list, const void *what, zend_object *ob
 	}
 	list->used[list->count] = (hearth_used){
 		.what = what, .object = may_hold_streams(object) ? object : NULL, .task = hearth_task_id(hearth_current),
-		.shared = (intercept->use & (HEARTH_IN_USE_SHARED | HEARTH_ASKS)) != 0,
+		.shared = (intercept->use & (HEARTH_IN_USE_SHARED | HEARTH_HARMLESS)) != 0,
 	};
 	return &list->used[list->count++];
 }
@@ -262,7 +262,7 @@ static uint64_t holder_of(const void *stream)
 /* Returns the other task that this call would disturb; 0 if there is none. */
 static uint64_t disturbed_by(const void *const *what, uint32_t count, const hearth_intercept *intercept)
 {
-	uint64_t other = intercept->use & HEARTH_ASKS ? 0 : user_of(what, count, intercept);
+	uint64_t other = intercept->use & HEARTH_HARMLESS ? 0 : user_of(what, count, intercept);
 
 	return !other && UNEXPECTED(holders) && count && (intercept->use & HEARTH_CLOSES) ? holder_of(what[0]) : other;
 }

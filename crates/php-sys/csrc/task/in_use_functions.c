@@ -72,18 +72,18 @@ static const struct {
 	/* streams that they read or write beside their first argument */
 	{"file_put_contents", HEARTH_IN_USE},
 	/* they wait for the disk, or run code of a wrapper written in PHP */
-	{"fsync", HEARTH_ASKS},
-	{"fdatasync", HEARTH_ASKS},
-	{"fstat", HEARTH_ASKS},
-	{"stream_get_meta_data", HEARTH_ASKS},
-	{"stream_isatty", HEARTH_ASKS},
-	{"posix_isatty", HEARTH_ASKS},
-	{"posix_ttyname", HEARTH_ASKS},
-	{"stream_set_blocking", HEARTH_ASKS},
-	{"stream_set_read_buffer", HEARTH_ASKS},
-	{"stream_set_timeout", HEARTH_ASKS},
-	{"stream_set_write_buffer", HEARTH_ASKS},
-	{"stream_supports_lock", HEARTH_ASKS},
+	{"fsync", HEARTH_HARMLESS},
+	{"fdatasync", HEARTH_HARMLESS},
+	{"fstat", HEARTH_HARMLESS},
+	{"stream_get_meta_data", HEARTH_HARMLESS},
+	{"stream_isatty", HEARTH_HARMLESS},
+	{"posix_isatty", HEARTH_HARMLESS},
+	{"posix_ttyname", HEARTH_HARMLESS},
+	{"stream_set_blocking", HEARTH_HARMLESS},
+	{"stream_set_read_buffer", HEARTH_HARMLESS},
+	{"stream_set_timeout", HEARTH_HARMLESS},
+	{"stream_set_write_buffer", HEARTH_HARMLESS},
+	{"stream_supports_lock", HEARTH_HARMLESS},
 };
 
 /* All methods of these classes and of their subclasses: some of them wait for a stream, or run PHP code. */

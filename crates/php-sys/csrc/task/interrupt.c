@@ -80,10 +80,10 @@ static bool put_off;
 
 /*
  * The library moves connections and places in queues from one list to another: an exception between two of its lines would
- * lose the one being moved. So the interrupt is put off until the app's code goes on, or the watchdog asks again. To ask
- * again at once would never end, because the VM checks again as soon as an interrupt has returned.
+ * lose the one being moved. So the interrupt is put off until the app's code goes on, or the watchdog interrupts again.
+ * Another interrupt at once would never end, because the VM checks again as soon as an interrupt has returned.
  */
-static void ask(const zend_execute_data *frame)
+static void handle(const zend_execute_data *frame)
 {
 	hearth_stack_check();
 	if (hearth_current && !hearth_current->busy) {
@@ -98,7 +98,7 @@ static void ask(const zend_execute_data *frame)
 }
 
 /* Whether the pending exception, passed on by a child of the running task, is the one that the task itself was to get. */
-static bool is_told(void)
+static bool is_delivered(void)
 {
 	zval *message, space;
 
@@ -106,7 +106,7 @@ static bool is_told(void)
 		return false;
 	}
 	message = zend_read_property_ex(zend_ce_error, EG(exception), ZSTR_KNOWN(ZEND_STR_MESSAGE), true, &space);
-	return Z_TYPE_P(message) == IS_STRING && hearth_on_told((hearth_str){Z_STRVAL_P(message), Z_STRLEN_P(message)});
+	return Z_TYPE_P(message) == IS_STRING && hearth_on_cancel_delivered((hearth_str){Z_STRVAL_P(message), Z_STRLEN_P(message)});
 }
 
 /* Called when code of the library has returned to its caller. */
@@ -114,7 +114,7 @@ void hearth_interrupt_library_left(void)
 {
 	if (UNEXPECTED(put_off)) {
 		put_off = false;
-		if (!is_told()) {
+		if (!is_delivered()) {
 			hearth_interrupt();
 		}
 	}
@@ -131,7 +131,7 @@ static void on_interrupt(zend_execute_data *frame)
 	if (interrupt) {
 		interrupt(frame);
 	}
-	ask(frame);
+	handle(frame);
 	if (UNEXPECTED(EG(exception)) && frame && frame->func && ZEND_USER_CODE(frame->func->type)) {
 		throw_one_earlier(frame, next);
 	}

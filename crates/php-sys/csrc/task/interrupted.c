@@ -141,7 +141,7 @@ static const char *const harmless[] = {
 	"pg_socket", "pg_escape_string", "pg_escape_literal", "pg_escape_identifier", "pg_escape_bytea", "pg_dbname", "pg_host", "pg_port",
 };
 
-static bool asks_the_server(const zend_string *function)
+static bool queries_server(const zend_string *function)
 {
 	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++) {
 		if (strcasecmp(ZSTR_VAL(function), harmless[i]) == 0) {
@@ -188,7 +188,7 @@ bool hearth_interrupted_refuses(zend_execute_data *call)
 	bool by_pdo = Z_TYPE(call->This) == IS_OBJECT;
 
 	if (!(by_pdo ? is_module(module, "PDO") || is_module(module, "pdo_pgsql") : is_module(module, "pgsql"))
-			|| !is_interrupted_libpq(hearth_used_by(call), by_pdo) || !asks_the_server(call->func->common.function_name)) {
+			|| !is_interrupted_libpq(hearth_used_by(call), by_pdo) || !queries_server(call->func->common.function_name)) {
 		return false;
 	}
 	throw_lost(by_pdo);

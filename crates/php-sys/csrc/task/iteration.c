@@ -13,7 +13,7 @@ typedef struct {
 	zend_object_iterator *inner;     /* the extension's */
 	zval collected[2];               /* what it holds, for the collector of cycles */
 	hearth_inside inside;
-	const zend_function *method;     /* in whose name it is refused; NULL: not looked for yet */
+	const zend_function *method;     /* in whose name it is refused; NULL: not determined yet */
 } iteration;
 
 static HashTable originals;

@@ -39,7 +39,7 @@ static bool peek_string(char *to, size_t room, const zend_string *from)
 	return true;
 }
 
-static void look_at_name(call *seen, const zend_function *function)
+static void read_name(call *seen, const zend_function *function)
 {
 	char class[LONGEST_NAME] = "", name[LONGEST_NAME];
 	const zend_class_entry *scope = function->common.scope;
@@ -55,7 +55,7 @@ static void look_at_name(call *seen, const zend_function *function)
 	snprintf(seen->name, sizeof seen->name, "%s%s%s()", class, class[0] ? "::" : "", name);
 }
 
-static void look_at_place(call *seen, const zend_execute_data *frame)
+static void read_place(call *seen, const zend_execute_data *frame)
 {
 	zend_op_array code;
 	uint32_t line = 0;
@@ -69,7 +69,7 @@ static void look_at_place(call *seen, const zend_execute_data *frame)
 }
 
 /* Reads the calls, innermost first; returns their number. */
-static size_t look(call *calls)
+static size_t read_calls(call *calls)
 {
 	const zend_execute_data *next = NULL;
 	size_t count = 0;
@@ -87,9 +87,9 @@ static size_t look(call *calls)
 			continue;
 		}
 		calls[count] = (call) {0};
-		look_at_name(&calls[count], &function);
+		read_name(&calls[count], &function);
 		if (ZEND_USER_CODE(function.common.type)) {
-			look_at_place(&calls[count], &frame);
+			read_place(&calls[count], &frame);
 		}
 		count++;
 	}
@@ -100,7 +100,7 @@ static size_t look(call *calls)
 size_t hearth_outside_trace(char *at, size_t room)
 {
 	call calls[MOST_CALLS];
-	size_t count = look(calls), length = 0, first = 0;
+	size_t count = read_calls(calls), length = 0, first = 0;
 
 	while (first < count && !calls[first].place[0]) {
 		first++;

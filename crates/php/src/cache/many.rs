@@ -67,7 +67,7 @@ impl Buffers {
 
 /// Writes several values and sets the outcome of each. With `whole`, none is written if one of them is invalid.
 fn write(writes: &[Write<'_>], whole: bool, outcomes: &mut [c_int]) {
-    let asked = with_tiers(|cache| {
+    let result = with_tiers(|cache| {
         if let Some((at, why)) = mistake(cache.memory(), writes).filter(|_| whole) {
             outcomes.fill(sys::HEARTH_CACHE_NO);
             outcomes[at] = outcome(Err(why));
@@ -78,8 +78,8 @@ fn write(writes: &[Write<'_>], whole: bool, outcomes: &mut [c_int]) {
         }
         Ok(true)
     });
-    if asked != sys::HEARTH_CACHE_YES {
-        outcomes.fill(asked);
+    if result != sys::HEARTH_CACHE_YES {
+        outcomes.fill(result);
     }
 }
 

@@ -12,8 +12,8 @@ use crate::wait::{HookBypass, is_unwinding};
 
 /// Bytes of the cache of a script whose app has no server.
 const OWN_SIZE: u64 = 64 * 1024 * 1024;
-/// Microseconds between two looks for a server by a script without one.
-const LOOK_AGAIN: u64 = 1_000_000;
+/// Microseconds between two searches for a server by a script without one.
+const SEARCH_INTERVAL: u64 = 1_000_000;
 /// Hits that are counted in this process before they are added to the counter in shared memory.
 const HITS: u64 = 64;
 
@@ -52,7 +52,7 @@ enum Place {
     There(&'static Store),
     /// The cache of a server that may end before this process does.
     Lent(&'static Store),
-    /// This process's own cache, until a server is found; the number is the time of the last look for one.
+    /// This process's own cache, until a server is found; the number is the time of the last search for one.
     Own(&'static Store, u64),
 }
 
@@ -109,14 +109,16 @@ fn store() -> Option<&'static Store> {
         Place::There(store) => Some(store),
         Place::None => None,
         Place::Lent(store) if store.cache.is_served() => Some(store),
-        Place::Own(store, looked) if store.cache.now() < looked + LOOK_AGAIN => Some(store),
-        other => look(other),
+        Place::Own(store, searched) if store.cache.now() < searched + SEARCH_INTERVAL => {
+            Some(store)
+        }
+        other => find(other),
     }
 }
 
 /// Finds a script's cache: the server's if there is one, else its own.
 #[cold]
-fn look(before: Place) -> Option<&'static Store> {
+fn find(before: Place) -> Option<&'static Store> {
     let place = match (lent(), before) {
         (Some((found, connector)), _) => Place::Lent(Store::new(found, connector)),
         (None, Place::Own(store, _)) => {
@@ -136,13 +138,15 @@ fn look(before: Place) -> Option<&'static Store> {
     }
 }
 
-/// Returns the cache for a check without the lock; `None` if it has to be looked for first.
+/// Returns the cache for a check without the lock; `None` if it has to be searched for first.
 #[inline]
 pub(super) fn at_hand() -> Option<&'static Cache> {
     match PLACE.get() {
         Place::There(store) => Some(&store.cache),
         Place::Lent(store) if store.cache.is_served() => Some(&store.cache),
-        Place::Own(store, looked) if store.cache.now() < looked + LOOK_AGAIN => Some(&store.cache),
+        Place::Own(store, searched) if store.cache.now() < searched + SEARCH_INTERVAL => {
+            Some(&store.cache)
+        }
         _ => None,
     }
 }

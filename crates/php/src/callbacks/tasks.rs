@@ -121,8 +121,8 @@ callbacks! {
         wait::on_interrupt(has_frame);
     }
 
-    fn hearth_on_told(message: &[u8]) -> bool {
-        wait::on_told(message)
+    fn hearth_on_cancel_delivered(message: &[u8]) -> bool {
+        wait::on_cancel_delivered(message)
     }
 
     fn hearth_on_is_overdue() -> bool {

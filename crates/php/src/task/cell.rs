@@ -45,7 +45,7 @@ const MOST_SPARE: usize = 256;
 
 thread_local! {
     static RESUMED: Cell<u64> = const { Cell::new(0) };
-    static TELLING: Cell<bool> = const { Cell::new(false) };
+    static CLOSING: Cell<bool> = const { Cell::new(false) };
     /// Whether a lock that was left behind has been logged.
     static LOCK_REPORTED: Cell<bool> = const { Cell::new(false) };
     static SPARE: RefCell<Vec<Rc<TaskCell>>> = const { RefCell::new(Vec::new()) };
@@ -183,7 +183,7 @@ impl TaskCell {
     /// that the error did not touch, and end as the children of any other failed request do.
     fn abort_group(&self) {
         // SAFETY: `c` is freed in `end`, which comes after this.
-        tell_library(unsafe { sys::hearth_task_id_for_others(self.c.get()) });
+        close_shared_connections(unsafe { sys::hearth_task_id_for_others(self.c.get()) });
         let is_child = self.place.get().is_some();
         if let Some(group) = self.group.get().filter(|_| !is_child) {
             children::cancel_all(group);
@@ -212,9 +212,9 @@ impl TaskCell {
 }
 
 /// Closes the connections of task `id` before another task that shares them goes on.
-fn tell_library(id: u64) {
+fn close_shared_connections(id: u64) {
     // The call itself may end in a fatal error, which would lead here again and again.
-    if id == 0 || TELLING.replace(true) {
+    if id == 0 || CLOSING.replace(true) {
         return;
     }
     #[expect(
@@ -224,7 +224,7 @@ fn tell_library(id: u64) {
     if let Some(task) = call_pools(c"taskBroke", id as f64) {
         runner::start(Rc::clone(&task.0));
     }
-    TELLING.set(false);
+    CLOSING.set(false);
 }
 
 /// Keeps the cell of an ended task for the next task. Called with a reference that is about to be dropped; only the last one

@@ -83,7 +83,7 @@ impl AsyncWrite for Memory {
 }
 
 impl Stream for Memory {
-    fn say(&self, _: &[u8]) {}
+    fn try_send(&self, _: &[u8]) {}
 
     fn poll_readable(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.front() {

@@ -82,7 +82,7 @@ const UNAVAILABLE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length:
 
 /// Sends 503 to a client that is not admitted, and closes its connection.
 pub fn turn_away(stream: impl Stream) {
-    stream.say(UNAVAILABLE);
+    stream.try_send(UNAVAILABLE);
 }
 
 /// The number of connections of all threads of a process, and of each address.

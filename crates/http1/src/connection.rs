@@ -148,21 +148,21 @@ async fn requests<S: Stream>(io: &Rc<ConnectionIo<S>>, service: &impl Service, o
             Ok(head) => head,
             Err(why) => return no_head(io, service, options, why).await,
         };
-        let mut asked = match RequestFraming::of(&head).and_then(|asked| asked.up_to(options.body))
-        {
-            Ok(asked) => asked,
-            Err(error) => {
-                let request = rejection::beginning(&head);
-                service.refused(&Rejection::of(error, &options, request));
-                return refuse(io, error).await;
-            }
-        };
+        let mut framing =
+            match RequestFraming::of(&head).and_then(|framing| framing.up_to(options.body)) {
+                Ok(framing) => framing,
+                Err(error) => {
+                    let request = rejection::beginning(&head);
+                    service.refused(&Rejection::of(error, &options, request));
+                    return refuse(io, error).await;
+                }
+            };
         left -= 1;
-        asked.keep_alive &= left > 0;
-        let body = io.begin_body(&asked, options.body);
+        framing.keep_alive &= left > 0;
+        let body = io.begin_body(&framing, options.body);
         io.state.work(Phase::Busy);
         let response = service.call(head, body).await;
-        match answer(io, service, response, (asked, options)).await {
+        match answer(io, service, response, (framing, options)).await {
             Ok(true) => io.state.enter(Phase::Idle),
             Ok(false) => return leave(io).await,
             Err(_) => {
@@ -192,12 +192,12 @@ async fn answer<S: Stream, V: Service>(
     io: &Rc<ConnectionIo<S>>,
     service: &V,
     response: Response<V::Body>,
-    (mut asked, options): (RequestFraming, Options),
+    (mut request, options): (RequestFraming, Options),
 ) -> io::Result<bool> {
     if response.body.length().is_some() {
         io.state.work(Phase::Sending);
     }
-    asked.keep_alive &= io.begin_answer() && !io.state.is_ending();
+    request.keep_alive &= io.begin_answer() && !io.state.is_ending();
     let Encoded {
         status,
         framing,
@@ -207,7 +207,7 @@ async fn answer<S: Stream, V: Service>(
         encode::head(
             output.buffer(),
             &response.head,
-            &asked,
+            &request,
             length,
             options.date,
         )

@@ -135,15 +135,15 @@ impl<S: Stream> ConnectionIo<S> {
     /// size of the body in bytes.
     pub(crate) fn begin_body(
         self: &Rc<Self>,
-        asked: &RequestFraming,
+        framing: &RequestFraming,
         most: u64,
     ) -> Option<Incoming> {
         let mut inner = self.inner.borrow_mut();
         (inner.room, inner.failed) = (most, None);
         inner.exchange = Some(Exchange::begin());
         inner.answers = false;
-        inner.body = Decoder::new(asked.body);
-        inner.expects = asked.expects && inner.input.is_empty();
+        inner.body = Decoder::new(framing.body);
+        inner.expects = framing.expects && inner.input.is_empty();
         inner.held = inner.body != Decoder::Done;
         if inner.held {
             self.state.begin_body();

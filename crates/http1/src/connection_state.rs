@@ -101,9 +101,9 @@ impl ConnectionState {
         self.wake();
     }
 
-    /// Handles a client that is too slow: with its response, closes the connection; with its body, tells the body's reader,
+    /// Handles a client that is too slow: with its response, closes the connection; with its body, wakes the body's reader,
     /// which responds.
-    pub(crate) fn look_at_pace(&self, body: &MinPace, send: &MinPace, now: u64) {
+    pub(crate) fn check_pace(&self, body: &MinPace, send: &MinPace, now: u64) {
         if self.writes.is_below(send, now) {
             self.close.set(Close::GivenUp(
                 "it did not read the response in time (http.send_timeout, http.min_rate)",

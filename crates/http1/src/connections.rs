@@ -169,7 +169,7 @@ impl Connections {
         let now = now_ms();
         let is_over = |since: u64, limit| now.saturating_sub(since) >= limit;
         for Entry { state, .. } in self.entries.borrow().iter().flatten() {
-            state.look_at_pace(&timeouts.body, &timeouts.send, now);
+            state.check_pace(&timeouts.body, &timeouts.send, now);
             if timeouts
                 .with(state.phase())
                 .is_some_and(|limit| is_over(state.since(), limit))

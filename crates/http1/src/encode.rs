@@ -86,26 +86,26 @@ struct FramingFields {
 pub(crate) fn head(
     out: &mut Vec<u8>,
     head: &ResponseHead,
-    asked: &RequestFraming,
+    request: &RequestFraming,
     length: Option<u64>,
     with_date: bool,
 ) -> Encoded {
     // A 1xx response is not final: the client would wait for another one, which never comes.
     let status = if head.status < 200 { 500 } else { head.status };
     out.reserve(256);
-    status_line(out, asked.version, status, &head.reason);
-    let mut said = FramingFields::default();
+    status_line(out, request.version, status, &head.reason);
+    let mut given = FramingFields::default();
     head.fields
-        .write_some(out, |name, value| !said.is_ours(name, value));
+        .write_some(out, |name, value| !given.is_ours(name, value));
     let length = if head.status < 200 { Some(0) } else { length };
-    let framing = body(out, status, asked, length, said.length);
-    let keep_alive = asked.keep_alive && !said.close && framing != Framing::UntilClose;
-    match (keep_alive, asked.version) {
+    let framing = body(out, status, request, length, given.length);
+    let keep_alive = request.keep_alive && !given.close && framing != Framing::UntilClose;
+    match (keep_alive, request.version) {
         (true, Version::Http11) => {}
         (true, Version::Http10) => out.extend_from_slice(b"Connection: keep-alive\r\n"),
         (false, _) => out.extend_from_slice(b"Connection: close\r\n"),
     }
-    if with_date && !said.date {
+    if with_date && !given.date {
         date::write_to(out);
     }
     out.extend_from_slice(b"\r\n");
@@ -180,25 +180,25 @@ impl FramingFields {
 fn body(
     out: &mut Vec<u8>,
     status: u16,
-    asked: &RequestFraming,
+    request: &RequestFraming,
     length: Option<u64>,
-    said: Option<u64>,
+    given: Option<u64>,
 ) -> Framing {
     if matches!(status, 204 | 304) {
         return Framing::None;
     }
-    if asked.is_head {
+    if request.is_head {
         // The length that GET would get.
-        if let Some(length) = said.or(length.filter(|length| *length > 0)) {
+        if let Some(length) = given.or(length.filter(|length| *length > 0)) {
             content_length(out, length);
         }
         return Framing::None;
     }
-    if let Some(length) = length.or(said) {
+    if let Some(length) = length.or(given) {
         content_length(out, length);
         return Framing::Length(length);
     }
-    if asked.version == Version::Http10 {
+    if request.version == Version::Http10 {
         return Framing::UntilClose;
     }
     out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");

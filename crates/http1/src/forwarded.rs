@@ -121,9 +121,9 @@ impl Origin {
     pub(crate) fn endpoints(&self, of: Endpoints, fields: &Fields) -> Endpoints {
         let localhost = IpAddr::from(Ipv4Addr::LOCALHOST);
         let secure = self.secure.unwrap_or(of.secure);
-        let says_where = self.secure.is_some() || self.host.is_some() || self.port.is_some();
+        let has_own_origin = self.secure.is_some() || self.host.is_some() || self.port.is_some();
         let port = match of.local {
-            Some(local) if !says_where => local.port(),
+            Some(local) if !has_own_origin => local.port(),
             _ => {
                 let known = self.port.or_else(|| port_of(fields.text("Host")?));
                 known.unwrap_or(if secure { 443 } else { 80 })

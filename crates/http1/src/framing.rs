@@ -25,7 +25,7 @@ pub(crate) enum Length {
 }
 
 /// The fields that [`FramingFields::take`] reads.
-const TELLING: NameSet = NameSet::of([
+const FRAMING_FIELDS: NameSet = NameSet::of([
     "Expect",
     "Connection",
     "Content-Length",
@@ -43,30 +43,30 @@ struct FramingFields {
 
 impl RequestFraming {
     pub(crate) fn of(head: &RequestHead) -> Result<RequestFraming, ParseError> {
-        let mut said = FramingFields::default();
-        if head.fields.may_have(TELLING) {
+        let mut found = FramingFields::default();
+        if head.fields.may_have(FRAMING_FIELDS) {
             for (name, value) in head.fields.iter() {
-                said.take(name, value)?;
+                found.take(name, value)?;
             }
         }
         let is_11 = head.version == Version::Http11;
-        if said.chunked && !is_11 {
+        if found.chunked && !is_11 {
             return Err(ParseError::Chunks);
         }
-        if said.chunked && said.length.is_some() {
+        if found.chunked && found.length.is_some() {
             return Err(ParseError::Lengths);
         }
-        let body = if said.chunked {
+        let body = if found.chunked {
             Length::Chunked
         } else {
-            Length::Known(said.length.unwrap_or(0))
+            Length::Known(found.length.unwrap_or(0))
         };
         Ok(RequestFraming {
             version: head.version,
             is_head: head.is_head(),
             body,
-            keep_alive: !said.close && (is_11 || said.keep_alive),
-            expects: said.expects && is_11 && body != Length::Known(0),
+            keep_alive: !found.close && (is_11 || found.keep_alive),
+            expects: found.expects && is_11 && body != Length::Known(0),
         })
     }
 }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::parse::Limits;
 
-    fn asked(line: &str, fields: &str) -> Result<RequestFraming, ParseError> {
+    fn framing(line: &str, fields: &str) -> Result<RequestFraming, ParseError> {
         let text = format!("{line}\r\n{fields}\r\n");
         let parsed = RequestHead::parse(text.as_bytes(), Limits::default());
         RequestFraming::of(&parsed.expect("a head").expect("all of it").0)
@@ -148,7 +148,7 @@ mod tests {
             ("Transfer-Encoding: Chunked\r\n", Length::Chunked),
         ] {
             assert_eq!(
-                asked(POST, fields).map(|asked| asked.body),
+                framing(POST, fields).map(|framing| framing.body),
                 Ok(expected),
                 "{fields}"
             );
@@ -185,11 +185,11 @@ mod tests {
                 let parsed = RequestHead::parse(text.as_bytes(), Limits::default());
                 assert_eq!(parsed.err(), Some(ParseError::NoField), "{fields}");
             } else {
-                let refused = asked(POST, fields).map_err(ParseError::status);
+                let refused = framing(POST, fields).map_err(ParseError::status);
                 assert!(matches!(refused, Err(400 | 501)), "{fields}: {refused:?}");
             }
         }
-        let old = asked("POST / HTTP/1.0", "Transfer-Encoding: chunked\r\n");
+        let old = framing("POST / HTTP/1.0", "Transfer-Encoding: chunked\r\n");
         assert_eq!(old, Err(ParseError::Chunks));
     }
 
@@ -212,19 +212,19 @@ mod tests {
                 true,
             ),
         ] {
-            let asked = asked(line, fields).map(|asked| asked.keep_alive);
-            assert_eq!(asked, Ok(expected), "{line} {fields}");
+            let keep_alive = framing(line, fields).map(|framing| framing.keep_alive);
+            assert_eq!(keep_alive, Ok(expected), "{line} {fields}");
         }
     }
 
     #[test]
     fn who_waits_for_a_100() {
         let fields = "Expect: 100-Continue\r\nContent-Length: 1\r\n";
-        assert!(asked(POST, fields).unwrap().expects);
-        assert!(!asked("POST / HTTP/1.0", fields).unwrap().expects);
-        assert!(!asked(POST, "Expect: 100-continue\r\n").unwrap().expects);
+        assert!(framing(POST, fields).unwrap().expects);
+        assert!(!framing("POST / HTTP/1.0", fields).unwrap().expects);
+        assert!(!framing(POST, "Expect: 100-continue\r\n").unwrap().expects);
         assert!(
-            !asked(POST, "Expect: x\r\nContent-Length: 1\r\n")
+            !framing(POST, "Expect: x\r\nContent-Length: 1\r\n")
                 .unwrap()
                 .expects
         );

@@ -31,7 +31,7 @@ pub(crate) struct Input {
     bytes: Vec<u8>,
     at: usize,
     /// Bytes after `at` that were parsed and are only the beginning of a head.
-    looked_at: usize,
+    scanned: usize,
 }
 
 impl Input {
@@ -56,13 +56,13 @@ impl Input {
 
     /// Returns whether there are bytes that were not parsed yet.
     pub(crate) fn is_new(&self) -> bool {
-        self.looked_at < self.rest().len()
+        self.scanned < self.rest().len()
     }
 
     /// Notes that all bytes were parsed and are the beginning of a head.
-    pub(crate) fn looked(&mut self) {
+    pub(crate) fn mark_scanned(&mut self) {
         self.skip_empty_lines();
-        self.looked_at = self.rest().len();
+        self.scanned = self.rest().len();
     }
 
     /// Drops the empty lines before a head. If they were kept, each read would scan them all again.
@@ -79,7 +79,7 @@ impl Input {
 
     pub(crate) fn take(&mut self, count: usize) {
         self.at += count;
-        self.looked_at = 0;
+        self.scanned = 0;
         if self.is_empty() {
             *self = Input::default();
         }
@@ -90,8 +90,7 @@ impl Input {
         self.skip_empty_lines();
         let rest = self.rest();
         let length = rest.len();
-        let may_end =
-            self.looked_at == 0 || has_empty_line(&rest[self.looked_at.saturating_sub(3)..]);
+        let may_end = self.scanned == 0 || has_empty_line(&rest[self.scanned.saturating_sub(3)..]);
         let parsed = if may_end {
             RequestHead::parse(rest, limits)?
         } else {
@@ -100,7 +99,7 @@ impl Input {
         if parsed.is_none() && length > limits.head {
             return Err(ParseError::TooLarge);
         }
-        self.looked_at = length;
+        self.scanned = length;
         Ok(parsed.map(|(head, length)| {
             self.take(length);
             head
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_before_a_request_are_not_kept_to_be_looked_at_again() {
+    fn empty_lines_before_a_request_are_not_kept_to_be_scanned_again() {
         let mut input = Input::default();
         for piece in [&b"\r\n"[..], b"\n", b"\r", b"\n\r\n"].repeat(1_000) {
             input.add(piece);

@@ -80,15 +80,15 @@ impl Peer {
     /// If the proxy's fields are malformed or contradict each other.
     pub fn of_request(&self, head: &mut RequestHead) -> Result<Option<Endpoints>, ForwardedError> {
         let endpoints = self.endpoints.get();
-        let said = match self.is_proxy() {
+        let origin = match self.is_proxy() {
             true => Origin::take(head, &self.trusted)?,
             false => None,
         };
-        match (said, endpoints.client) {
+        match (origin, endpoints.client) {
             (None, Some(_)) => Ok(None),
-            (said, _) => {
-                let said = said.unwrap_or_default();
-                Ok(Some(said.endpoints(endpoints, &head.fields)))
+            (origin, _) => {
+                let origin = origin.unwrap_or_default();
+                Ok(Some(origin.endpoints(endpoints, &head.fields)))
             }
         }
     }

@@ -137,7 +137,7 @@ pub struct RejectionLog(LineLimit);
 #[derive(Debug, Default)]
 pub struct LineLimit {
     since: Cell<u64>,
-    told: Cell<u32>,
+    logged: Cell<u32>,
     left_out: Cell<u64>,
 }
 
@@ -172,13 +172,13 @@ impl LineLimit {
     pub fn take(&self, now: u64) -> Option<u64> {
         if now.saturating_sub(self.since.get()) >= SPAN {
             self.since.set(now);
-            self.told.set(0);
+            self.logged.set(0);
         }
-        if self.told.get() == MOST {
+        if self.logged.get() == MOST {
             self.left_out.set(self.left_out.get() + 1);
             return None;
         }
-        self.told.set(self.told.get() + 1);
+        self.logged.set(self.logged.get() + 1);
         Some(self.left_out.take())
     }
 }
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_are_told_and_no_more() {
+    fn so_many_are_logged_and_no_more() {
         let rejections = LineLimit::default();
         let begin = 1_000_000;
         for _ in 0..MOST {

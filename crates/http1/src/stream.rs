@@ -26,7 +26,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     fn has_unread(&self) -> bool;
 
     /// Sends the bytes, as far as the socket has room.
-    fn say(&self, bytes: &[u8]);
+    fn try_send(&self, bytes: &[u8]);
 
     /// Makes the next close a reset, which the client cannot take for a proper end.
     fn break_off(&self);
@@ -53,7 +53,7 @@ macro_rules! streams {
                 peek_at(self).is_ok_and(|length| length > 0)
             }
 
-            fn say(&self, bytes: &[u8]) {
+            fn try_send(&self, bytes: &[u8]) {
                 let _ = send(self, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
             }
 

@@ -69,11 +69,11 @@ impl<S: Stream> Inner<S> {
         }
     }
 
-    /// Passes received bytes to `look`; none at EOF.
+    /// Passes received bytes to `handle`; none at EOF.
     pub(super) fn poll_read<T>(
         &mut self,
         context: &mut Context<'_>,
-        look: impl FnOnce(&mut Inner<S>, &[u8]) -> T,
+        handle: impl FnOnce(&mut Inner<S>, &[u8]) -> T,
     ) -> Poll<io::Result<T>> {
         self.unread = false;
         with_buffer(|buffer| {
@@ -82,7 +82,7 @@ impl<S: Stream> Inner<S> {
             };
             let mut buffer = ReadBuf::new(buffer);
             ready!(Pin::new(stream).poll_read(context, &mut buffer))?;
-            Poll::Ready(Ok(look(self, buffer.filled())))
+            Poll::Ready(Ok(handle(self, buffer.filled())))
         })
     }
 
@@ -107,7 +107,7 @@ impl<S: Stream> Inner<S> {
         let taken = parsed.as_ref().map_or(0, |(_, length)| *length);
         self.input.add(&bytes[taken..]);
         if parsed.is_none() {
-            self.input.looked();
+            self.input.mark_scanned();
         }
         Ok(parsed.map(|(head, _)| head))
     }
@@ -148,7 +148,7 @@ impl<S: Stream> Inner<S> {
                 return Poll::Ready(Some(Err(error)));
             }
             let step = if self.input.is_empty() {
-                self.say_continue(context);
+                self.send_continue(context);
                 match ready!(self.poll_read(context, Inner::take_body)) {
                     Ok(step) => step,
                     Err(_) => Err(BodyError::Closed),
@@ -191,11 +191,11 @@ impl<S: Stream> Inner<S> {
         self.decode(bytes)
     }
 
-    pub(super) fn say_continue(&mut self, context: &mut Context<'_>) {
+    pub(super) fn send_continue(&mut self, context: &mut Context<'_>) {
         if std::mem::take(&mut self.expects) {
             self.output.buffer().extend_from_slice(CONTINUE);
         }
-        // A socket keeps only the waker of the task that asked last for room, and must not lose that of the response's
+        // A socket keeps only the waker of the task that last waited for room, and must not lose that of the response's
         // sender.
         if !self.answers && !self.output.is_empty() {
             // Bytes that cannot be sent now are sent before the response. If the client has left, the next read fails.

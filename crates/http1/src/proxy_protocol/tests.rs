@@ -38,7 +38,7 @@ fn headers() -> Vec<(Vec<u8>, Option<Endpoints>)> {
         ("UNKNOWN", None),
         ("UNKNOWN ffff:f:1 what:ever 1 2", None),
     ];
-    let lines = lines.map(|(line, said)| (format!("PROXY {line}\r\n").into_bytes(), said));
+    let lines = lines.map(|(line, expected)| (format!("PROXY {line}\r\n").into_bytes(), expected));
     let binary = [
         (
             built(Command::Proxy, v4, None),
@@ -65,7 +65,7 @@ fn headers() -> Vec<(Vec<u8>, Option<Endpoints>)> {
 
 #[test]
 fn headers_say_whose_connection_it_is_however_they_come() {
-    for (bytes, said) in headers() {
+    for (bytes, expected) in headers() {
         let shown = bytes.escape_ascii().to_string();
         for end in 0..bytes.len() {
             assert_eq!(
@@ -74,7 +74,7 @@ fn headers_say_whose_connection_it_is_however_they_come() {
                 "{shown} to {end}"
             );
         }
-        let whole = Beginning::Header(bytes.len(), said);
+        let whole = Beginning::Header(bytes.len(), expected);
         assert_eq!(Beginning::of(&bytes), whole, "{shown}");
         let with_request = [&bytes[..], b"GET / HTTP/1.1\r\n\r\n"].concat();
         assert_eq!(Beginning::of(&with_request), whole, "{shown}");

@@ -100,7 +100,7 @@ impl Stream for Greedy {
         false
     }
 
-    fn say(&self, _: &[u8]) {}
+    fn try_send(&self, _: &[u8]) {}
 
     fn break_off(&self) {}
 }

@@ -42,7 +42,7 @@ pub(crate) fn check(matches: &ArgMatches) -> ExitCode {
 fn check_script(settings: &Settings, evidence: &Scan) -> ExitCode {
     let mut printed = BootOutput::default();
     let booted = supervisor::check(settings, build_id::BUILD_ID, &mut printed);
-    tell(&settings.app.display(), &printed);
+    print_output(&settings.app.display(), &printed);
     match booted {
         Ok(booted) => {
             let what = booted.described().unwrap_or_default();
@@ -66,7 +66,7 @@ fn check_site(settings: &Settings, evidence: &Scan) -> ExitCode {
     let advice = recommend::of_site(&settings.app, evidence);
     let mut printed = BootOutput::default();
     let tried = trial::boot(&advice, settings, &mut printed);
-    tell(&advice.app.display(), &printed);
+    print_output(&advice.app.display(), &printed);
     match tried {
         Ok(Booted::Site(booted)) => {
             let exposure = Exposure::of(&settings.app, &settings.site);
@@ -107,7 +107,7 @@ fn content(
     ))
 }
 
-fn tell(what: &dyn Display, printed: &BootOutput) {
+fn print_output(what: &dyn Display, printed: &BootOutput) {
     if !printed.is_empty() {
         let _ = writeln!(
             io::stderr(),

@@ -91,11 +91,11 @@ pub(crate) fn mark_drift(run: &mut Run) {
         let Some(found) = repeat.calibration else {
             continue;
         };
-        let said = [
+        let drifts = [
             drifted("computing", found.compute_us / compute),
             drifted("the loopback interface", found.loopback_us / loopback),
         ];
-        for words in said.into_iter().flatten() {
+        for words in drifts.into_iter().flatten() {
             let noisy = repeat
                 .noisy
                 .take()

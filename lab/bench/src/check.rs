@@ -150,7 +150,7 @@ impl Check<'_> {
         if !self.arm.compress {
             return Ok(());
         }
-        let packed = probe::ask("GET", url, &[("accept-encoding", "gzip")], Sent::Nothing)?;
+        let packed = probe::send("GET", url, &[("accept-encoding", "gzip")], Sent::Nothing)?;
         match packed.header("content-encoding") {
             "gzip" => Ok(()),
             other => Err(Problem::failed(format!(

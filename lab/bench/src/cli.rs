@@ -183,7 +183,7 @@ fn dispatch(args: &Args, parameters: Vec<String>, words: Vec<String>) -> Result<
     match args.words.first().map(String::as_str) {
         Some("doctor") => doctor(args, &tools),
         Some("list") => {
-            say(&list(&tools));
+            print_text(&list(&tools));
             Ok(())
         }
         _ => session::measure(args, &tools, parameters, words),
@@ -192,7 +192,7 @@ fn dispatch(args: &Args, parameters: Vec<String>, words: Vec<String>) -> Result<
 
 fn doctor(args: &Args, tools: &Tools) -> Result<()> {
     match args.build.as_deref() {
-        Some("gin") => say(&format!(
+        Some("gin") => print_text(&format!(
             "built {}\n",
             runtimes::gin::build(tools)?.display()
         )),
@@ -201,7 +201,7 @@ fn doctor(args: &Args, tools: &Tools) -> Result<()> {
                 "--build {other}: only gin can be built"
             )));
         }
-        None => say(&doctor::page(tools)),
+        None => print_text(&doctor::page(tools)),
     }
     Ok(())
 }
@@ -238,7 +238,7 @@ fn list(tools: &Tools) -> String {
 }
 
 /// Prints to standard output; ignores a reader that has closed it.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_text(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -41,22 +41,22 @@ impl Guard {
         Ok(Self(Arc::new(Mutex::new(Pipe { child, stdin }))))
     }
 
-    /// Tells the guard that a session began; its id is that of its first process.
+    /// Notifies the guard that a session began; its id is that of its first process.
     pub(crate) fn began(&self, session: u32) {
-        self.say(&format!("+{session}"));
+        self.send(&format!("+{session}"));
     }
 
-    /// Tells the guard that all processes of a session have ended.
+    /// Notifies the guard that all processes of a session have ended.
     pub(crate) fn ended(&self, session: u32) {
-        self.say(&format!("-{session}"));
+        self.send(&format!("-{session}"));
     }
 
-    /// Tells the guard of a directory to remove at the end.
+    /// Notifies the guard of a directory to remove at the end.
     pub(crate) fn directory(&self, path: &Path) {
-        self.say(&format!("/{}", path.display()));
+        self.send(&format!("/{}", path.display()));
     }
 
-    fn say(&self, line: &str) {
+    fn send(&self, line: &str) {
         let mut pipe = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stdin) = &mut pipe.stdin {
             let _ = writeln!(stdin, "{line}");

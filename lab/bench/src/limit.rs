@@ -25,7 +25,7 @@ pub(crate) fn limit(run: &Run, used: &[Use], processors: usize, slots: Option<u3
     };
     let rules = [
         Seen::nothing_good,
-        Seen::asked_for_no_more,
+        Seen::rate_limited,
         Seen::starved,
         Seen::servers_full,
         Seen::client_full,
@@ -54,7 +54,7 @@ impl Seen<'_> {
         (self.run.counts.good == 0).then(|| "no request got a good answer".to_owned())
     }
 
-    fn asked_for_no_more(&self) -> Option<String> {
+    fn rate_limited(&self) -> Option<String> {
         let rate = self.run.setup.rate?;
         Some(format!(
             "the load was limited to {rate:.0} requests per second, however long answers take; the servers' processors are {:.0} % busy",

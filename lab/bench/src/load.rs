@@ -186,12 +186,12 @@ impl Generator {
 }
 
 fn wait(child: &mut Child, stop: &AtomicBool) -> Result<()> {
-    let mut asked: Option<Instant> = None;
+    let mut stopped: Option<Instant> = None;
     while child.try_wait().map_err(Problem::failed)?.is_none() {
-        match asked {
+        match stopped {
             None if stop.load(Ordering::Relaxed) => {
                 crate::procfs::signal(child.id(), Signal::INT);
-                asked = Some(Instant::now());
+                stopped = Some(Instant::now());
             }
             Some(then) if then.elapsed() > Duration::from_secs(5) => {
                 let _ = child.kill();

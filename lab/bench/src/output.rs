@@ -1,6 +1,6 @@
 //! The output files of a run: the page, the result, and the table for a pull request.
 
-use crate::cli::{Args, say};
+use crate::cli::{Args, print_text};
 use crate::problem::{Problem, Result};
 use report::Run;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub(crate) fn write_all(args: &Args, run: &Run) -> Result<()> {
         }
     }
     if !written.is_empty() {
-        say(&format!("\nwritten: {}\n", written.join(", ")));
+        print_text(&format!("\nwritten: {}\n", written.join(", ")));
     }
     match failed.is_empty() {
         true => Ok(()),

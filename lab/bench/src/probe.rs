@@ -85,11 +85,11 @@ fn agent(timeout: Duration) -> ureq::Agent {
 
 /// Sends one GET on a connection of its own.
 pub(crate) fn get(url: &str) -> Result<Answer> {
-    ask("GET", url, &[], Sent::Nothing)
+    send("GET", url, &[], Sent::Nothing)
 }
 
 /// Sends one request on a connection of its own.
-pub(crate) fn ask(
+pub(crate) fn send(
     method: &str,
     url: &str,
     headers: &[(&str, &str)],

@@ -15,7 +15,7 @@ const QUOTED: usize = 6;
 
 /// Returns whether a line is neither empty nor a frame of a stack trace: those would displace the error itself in a
 /// quote.
-fn says_something(line: &str) -> bool {
+fn is_message(line: &str) -> bool {
     let line = line.trim();
     let is_frame = line
         .strip_prefix('#')
@@ -31,11 +31,11 @@ pub(crate) fn complete(name: &str, command: &mut Command) -> Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stderr, output.stdout].map(|bytes| {
+    let texts = [output.stderr, output.stdout].map(|bytes| {
         let text = String::from_utf8_lossy(&bytes);
         text.trim().to_owned()
     });
-    let text = said.into_iter().find(|text| !text.is_empty());
+    let text = texts.into_iter().find(|text| !text.is_empty());
     let text = text.unwrap_or_else(|| output.status.to_string());
     Err(Problem::failed(format!("{name}: {text}")))
 }
@@ -108,7 +108,7 @@ impl Process {
     pub(crate) fn last_words(&self) -> String {
         let log = self.log();
         let mut lines: Vec<&str> = Vec::new();
-        for line in log.lines().filter(|line| says_something(line)) {
+        for line in log.lines().filter(|line| is_message(line)) {
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn stack_frames_are_not_quoted() {
         let log = "Error: no such file\nStack trace:\n#0 a.php(1): b()\n#1 {main}\n\n# a comment\nworker exit";
-        let said: Vec<&str> = log.lines().filter(|line| says_something(line)).collect();
-        assert_eq!(said, ["Error: no such file", "# a comment", "worker exit"]);
+        let texts: Vec<&str> = log.lines().filter(|line| is_message(line)).collect();
+        assert_eq!(texts, ["Error: no such file", "# a comment", "worker exit"]);
     }
 }

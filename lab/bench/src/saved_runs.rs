@@ -102,7 +102,7 @@ fn compare_files(args: &Compare) -> Result<u8> {
         max_regress: args.max_regress,
     };
     let found = compare(&before, &after, gate);
-    say(&if args.markdown {
+    print_text(&if args.markdown {
         found.markdown()
     } else {
         found.text(Style::detect())
@@ -119,7 +119,7 @@ fn show(args: &Show) -> Result<u8> {
         write(path, &report::markdown(&run))?;
     }
     if args.html.is_none() && args.markdown.is_none() {
-        say(&report::terminal::summary(&run, Style::detect()));
+        print_text(&report::terminal::summary(&run, Style::detect()));
     }
     Ok(0)
 }
@@ -144,7 +144,7 @@ fn read_text(path: &Path) -> Result<String> {
 }
 
 /// Prints to standard output; ignores a reader that has closed it.
-fn say(text: &str) {
+fn print_text(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

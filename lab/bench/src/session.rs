@@ -2,7 +2,7 @@
 
 use crate::calibration;
 use crate::ceiling;
-use crate::cli::{Args, say};
+use crate::cli::{Args, print_text};
 use crate::database::Databases;
 use crate::doctor;
 use crate::guard::Guard;
@@ -86,7 +86,7 @@ pub(crate) fn measure(
         note_ceiling(&mut run, ceiling::measure(tools, &dir, seconds, &stop));
     }
     let databases = Databases::new(tools, &dir);
-    say(&planned(&schedule));
+    print_text(&planned(&schedule));
     let mut live = Live::new(args.quiet);
     let matrix = Matrix {
         tools,
@@ -138,7 +138,7 @@ fn keep(run: &mut Run, mut done: report::Scenario, site: Option<&Site>) {
         run.advice = site.advice(&done.cells);
     }
     run.noise.aa_floor = run.noise.aa_floor.or_else(|| aa_floor(&done));
-    say(&terminal::table(run, &done, Style::detect()));
+    print_text(&terminal::table(run, &done, Style::detect()));
     run.scenarios.push(done);
 }
 
@@ -274,13 +274,13 @@ fn finish(args: &Args, mut run: Run, began: Instant, interrupted: bool) -> Resul
         (false, false) => StoppedBy::Done,
     };
     let style = Style::detect();
-    say(&format!(
+    print_text(&format!(
         "\n{}{}",
         terminal::method(&run, style),
         terminal::advice(&run, style)
     ));
     if args.app.is_none() {
-        say(&terminal::claims(&run, style));
+        print_text(&terminal::claims(&run, style));
     }
     output::write_all(args, &run)?;
     if interrupted {

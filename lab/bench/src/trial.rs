@@ -182,18 +182,18 @@ fn client(run: &measure::Run) -> Use {
 }
 
 fn noise(run: &measure::Run) -> Option<String> {
-    let mut said = Vec::new();
+    let mut causes = Vec::new();
     if run.cpu.others > NOISE {
-        said.push(format!(
+        causes.push(format!(
             "other processes used {:.0} % of the machine",
             run.cpu.others * 100.0
         ));
     }
     if run.cpu.stolen > 0.01 {
-        said.push(format!(
+        causes.push(format!(
             "the hypervisor took {:.0} %",
             run.cpu.stolen * 100.0
         ));
     }
-    (!said.is_empty()).then(|| said.join(", "))
+    (!causes.is_empty()).then(|| causes.join(", "))
 }

@@ -101,13 +101,13 @@ fn elapsed(outcome: &Outcome<'_>) -> f64 {
     };
     let whole = end.saturating_sub(outcome.measure_from) as f64 / 1e9;
     // A run with a duration lasts at least that long, even if no request completed at its end.
-    let asked = outcome
+    let planned = outcome
         .plan
         .duration
         .map_or(0.0, |length| length.as_secs_f64());
     let over = outcome.stopped_by == measure::StoppedBy::Duration;
     if over {
-        whole.max(asked)
+        whole.max(planned)
     } else {
         whole.max(1e-6)
     }

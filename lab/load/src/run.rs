@@ -238,11 +238,11 @@ impl<'p> Conductor<'p, '_> {
         count: usize,
         observe: &mut dyn FnMut(Live),
     ) {
-        let mut next_look = from + 1_000_000_000;
+        let mut next_sample = from + 1_000_000_000;
         while done.len() < count && self.take(messages, done) {
             let now = self.control.clock.now();
-            if now >= next_look && done.len() < count {
-                next_look += 1_000_000_000;
+            if now >= next_sample && done.len() < count {
+                next_sample += 1_000_000_000;
                 observe(live(&self.collector, now.saturating_sub(from), false));
             }
         }

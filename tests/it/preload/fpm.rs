@@ -139,7 +139,7 @@ fn three_commands_make_a_list_that_helps_php_fpm() {
         "{header:.500}"
     );
     let fpm = Fpm::start_with(&public, &[], &[("opcache.preload", &list)], "");
-    assert!(!fpm.said().contains("arning"), "{}", fpm.said());
+    assert!(!fpm.log_text().contains("arning"), "{}", fpm.log_text());
     assert!(preloaded(&fpm).ends_with("router"), "{}", preloaded(&fpm));
     visit(&fpm, 1);
     drop(fpm);
@@ -155,7 +155,7 @@ fn starts_without_room(public: &Path, list: &str) {
             ("opcache.interned_strings_buffer", strings),
         ];
         let fpm = Fpm::start_with(public, &[], &settings, "");
-        let said = fpm.said();
+        let said = fpm.log_text();
         assert!(
             said.contains("opcache.memory_consumption is too small for the list"),
             "{said}"
@@ -205,7 +205,7 @@ fn pools_of_two_users_record_and_preload() {
         ];
         let fpm = Fpm::start_as(user, &public, &ini);
         assert_eq!(ok(&Client::connect(&fpm.address()).get("/")), "page");
-        assert!(!fpm.said().contains("PHP "), "{}", fpm.said());
+        assert!(!fpm.log_text().contains("PHP "), "{}", fpm.log_text());
     }
     let said = done(
         root.path(),

@@ -231,7 +231,7 @@ fn starts_under_fpm(root: &std::path::Path) {
         &[("opcache.preload", &script)],
         "",
     );
-    assert!(!fpm.said().contains("arning"), "{}", fpm.said());
+    assert!(!fpm.log_text().contains("arning"), "{}", fpm.log_text());
     assert_eq!(
         ok(&Client::connect(&fpm.address()).get("/")),
         r#"[1,2,"poly",true,false]"#
@@ -291,11 +291,11 @@ fn a_file_that_changes_is_left_out_and_php_starts() {
         "",
     );
     assert!(
-        fpm.said().contains(
+        fpm.log_text().contains(
             "preload: 2 of 8 files are left out, first parents.php, because it has changed"
         ),
         "{}",
-        fpm.said()
+        fpm.log_text()
     );
     assert_eq!(ok(&Client::connect(&fpm.address()).get("/")), "left1");
 }

@@ -119,8 +119,9 @@ impl Phpt {
     }
 
     fn skip(&self, way: Way) -> Option<String> {
-        let said = run_code(self.sections.get("SKIPIF")?, &self.path, way);
-        said.trim_start()
+        let output = run_code(self.sections.get("SKIPIF")?, &self.path, way);
+        output
+            .trim_start()
             .strip_prefix("skip")
             .map(|reason| reason.trim().to_owned())
     }

@@ -337,12 +337,12 @@ pub fn kill(pid: u32, signal: Signal) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
-/// Polls until `ask` returns a value; for events that the kernel does not signal, such as changes of other processes in
+/// Polls until `poll` returns a value; for events that the kernel does not signal, such as changes of other processes in
 /// `/proc`.
-pub(crate) fn until<T>(timeout: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+pub(crate) fn until<T>(timeout: Duration, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
     let end = Instant::now() + timeout;
     loop {
-        if let Some(answer) = ask() {
+        if let Some(answer) = poll() {
             return Some(answer);
         }
         if Instant::now() >= end {

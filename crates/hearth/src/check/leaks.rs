@@ -61,7 +61,7 @@ pub(super) fn check(matches: &ArgMatches, settings: &Settings) -> ExitCode {
     let mut all = Vec::new();
     for text in &named {
         match RequestArgument::parse(text) {
-            Some(asked) => all.push(asked),
+            Some(request) => all.push(request),
             None => {
                 return fail(
                     2,
@@ -89,7 +89,7 @@ pub(super) fn check(matches: &ArgMatches, settings: &Settings) -> ExitCode {
 /// `count` requests of each target: the first half one after the other, the second half `together` at a time, mixed.
 fn round(all: &[RequestArgument], count: usize, together: usize) -> Vec<Vec<&RequestArgument>> {
     let half = count / 2;
-    let alone = all.iter().flat_map(|asked| vec![vec![asked]; half]);
+    let alone = all.iter().flat_map(|request| vec![vec![request]; half]);
     let beside: Vec<&RequestArgument> = (half..count).flat_map(|_| all).collect();
     let beside = beside.chunks(together).map(<[&RequestArgument]>::to_vec);
     alone.chain(beside).collect()
@@ -97,15 +97,15 @@ fn round(all: &[RequestArgument], count: usize, together: usize) -> Vec<Vec<&Req
 
 fn run(all: &[RequestArgument], together: usize) -> Result<Report, Failed> {
     let mut server = Server::start()?;
-    let begin: Begun = ask(&mut server, "begin")?;
+    let begin: Begun = run_step(&mut server, "begin")?;
     let requests = |server: &mut Server, count: usize| -> Result<(), Failed> {
         for some in round(all, count, together) {
-            for (asked, answer) in some.iter().zip(server.at_once(&some)?) {
+            for (request, answer) in some.iter().zip(server.at_once(&some)?) {
                 if answer.status >= 500 {
                     return Err(format!(
-                        "{asked} was answered {}: name requests that work{}",
+                        "{request} was answered {}: name requests that work{}",
                         answer.status,
-                        server.said()
+                        server.log_end()
                     )
                     .into());
                 }
@@ -114,17 +114,17 @@ fn run(all: &[RequestArgument], together: usize) -> Result<Report, Failed> {
         Ok(())
     };
     requests(&mut server, FIRST)?;
-    let changes: Changes = ask(&mut server, "changes")?;
+    let changes: Changes = run_step(&mut server, "changes")?;
     let mut marks = Vec::new();
     for round in 0..3 {
         if round > 0 {
             requests(&mut server, ROUND)?;
         }
-        let mark: Mark = ask(&mut server, "mark")?;
+        let mark: Mark = run_step(&mut server, "mark")?;
         if mark.worker != begin.worker {
             return Err(format!(
                 "the worker was replaced meanwhile: a request has ended it{}",
-                server.said()
+                server.log_end()
             )
             .into());
         }
@@ -139,13 +139,13 @@ struct Begun {
     worker: u32,
 }
 
-fn ask<T: DeserializeOwned>(server: &mut Server, step: &str) -> Result<T, Failed> {
+fn run_step<T: DeserializeOwned>(server: &mut Server, step: &str) -> Result<T, Failed> {
     let answer = server.get(&format!("/hearth-check-leaks?step={step}"))?;
     serde_json::from_slice(&answer.body).map_err(|_| Failed {
         code: 1,
         why: format!(
             "the worker did not answer the check: an app whose script runs a loop of its own cannot be checked{}",
-            server.said()
+            server.log_end()
         ),
     })
 }

@@ -39,7 +39,7 @@ pub(crate) fn preloading(way: RunMode, evidence: &Scan) -> String {
 mod tests {
     use super::*;
 
-    fn said(files: usize, packages: &[&str]) -> String {
+    fn advice(files: usize, packages: &[&str]) -> String {
         let packages = packages
             .iter()
             .map(|name| ((*name).to_owned(), "1".to_owned()));
@@ -54,9 +54,9 @@ mod tests {
 
     #[test]
     fn what_loads_many_classes_per_request_is_likely_to_gain() {
-        assert!(said(3, &["laravel/framework"]).contains("likely to pay, because each request"));
-        assert!(said(200, &[]).contains("may pay: the site has 200 files"));
-        assert!(said(3, &[]).contains("not likely to pay, because the site has 3 files"));
+        assert!(advice(3, &["laravel/framework"]).contains("likely to pay, because each request"));
+        assert!(advice(200, &[]).contains("may pay: the site has 200 files"));
+        assert!(advice(3, &[]).contains("not likely to pay, because the site has 3 files"));
         let resident = preloading(RunMode::OneAtATime, &Scan::default());
         assert!(resident.contains("neither requests nor boots"));
     }

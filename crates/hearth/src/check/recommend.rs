@@ -218,7 +218,7 @@ fn more(found: &Found) -> String {
 /// Lists code to read before many requests run at once; some of it matters with one request at a time, too.
 fn look_at(evidence: &Scan, way: RunMode) -> Vec<String> {
     let all = way == RunMode::Concurrent;
-    let say = |kind: CodeSmell, what: &str| {
+    let item = |kind: CodeSmell, what: &str| {
         let found = evidence.code.get(&kind)?;
         Some(format!(
             "{}: {what}{}\n      {}",
@@ -228,18 +228,18 @@ fn look_at(evidence: &Scan, way: RunMode) -> Vec<String> {
         ))
     };
     [
-        say(
+        item(
             CodeSmell::StaticProperty,
             "a static property: the next request finds what a request has put there",
         ),
-        say(CodeSmell::StaticVariable, "a static variable: likewise"),
-        say(CodeSmell::Global, "a global variable: likewise"),
-        say(
+        item(CodeSmell::StaticVariable, "a static variable: likewise"),
+        item(CodeSmell::Global, "a global variable: likewise"),
+        item(
             CodeSmell::Exit,
             "exit() ends this request only; the code after it does not run",
         )
         .filter(|_| !all),
-        say(
+        item(
             CodeSmell::Persistent,
             "a persistent connection: with more than one request at once it is refused",
         )

@@ -82,7 +82,7 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
             return Ok(false);
         }
     };
-    let is_clean = tell(php, &booted, text);
+    let is_clean = report(php, &booted, text);
     if !stale.is_empty() {
         let _ = writeln!(
             text,
@@ -96,7 +96,7 @@ fn starts(php: &Php, list: &List, script: &Path, text: &mut String) -> Result<bo
 }
 
 /// Reports the start. Returns false if PHP warned, or a class or function is missing.
-fn tell(php: &Php, booted: &StartedPhp, text: &mut String) -> bool {
+fn report(php: &Php, booted: &StartedPhp, text: &mut String) -> bool {
     let _ = writeln!(text, "{}", started(php, booted));
     // An outdated app causes deprecations whenever PHP compiles a file.
     let (deprecated, warnings): (Vec<&String>, Vec<&String>) = booted

@@ -77,8 +77,8 @@ fn take_facts(root: &str, output: &str, found: &mut InspectedFiles) -> Option<St
 /// Returns the last error message of PHP in a child's output or a server's log, in one line.
 pub(super) fn last_message(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut said = lines.filter(|line| line.contains("rror:") || line.contains("preload_user"));
-    let line = said.next_back().or_else(|| text.lines().last());
+    let mut messages = lines.filter(|line| line.contains("rror:") || line.contains("preload_user"));
+    let line = messages.next_back().or_else(|| text.lines().last());
     let line = line.unwrap_or("it ended");
     let line = line.rsplit_once(" request=").map_or(line, |(line, _)| line);
     match line.find("PHP ") {

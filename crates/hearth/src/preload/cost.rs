@@ -94,20 +94,20 @@ fn round(site: &Site, folder: &Path) -> Result<Result<Round, String>, Failed> {
         Ok(round) if answer.status == 200 => Ok(Ok(round)),
         _ => match std::fs::read_to_string(folder.join("current")) {
             Ok(current) if !current.is_empty() => Ok(Err(current)),
-            _ => Err(cannot_measure(&answer, &site.said()).into()),
+            _ => Err(cannot_measure(&answer, &site.log_text()).into()),
         },
     }
 }
 
 /// The error for a response without figures, with the last message of the server.
-fn cannot_measure(answer: &Response, said: &str) -> String {
+fn cannot_measure(answer: &Response, log: &str) -> String {
     let body = String::from_utf8_lossy(&answer.body);
     let first = body.lines().find(|line| !line.trim().is_empty());
     let first: String = first.unwrap_or("an empty body").chars().take(200).collect();
     format!(
         "cannot measure what files cost: the private server answered {} with {first:?}; its log ends with: {}",
         answer.status,
-        last_message(said)
+        last_message(log)
     )
 }
 
@@ -134,11 +134,11 @@ mod tests {
             status: 503,
             body: b"\nno worker\nmore".to_vec(),
         };
-        let said = cannot_measure(&answer, "listening on unix:measure.sock\n");
+        let error = cannot_measure(&answer, "listening on unix:measure.sock\n");
         assert!(
-            said.contains("answered 503 with \"no worker\"")
-                && said.ends_with("listening on unix:measure.sock"),
-            "{said}"
+            error.contains("answered 503 with \"no worker\"")
+                && error.ends_with("listening on unix:measure.sock"),
+            "{error}"
         );
     }
 }

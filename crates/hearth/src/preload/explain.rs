@@ -14,7 +14,7 @@ use crate::client::{print, printable};
 pub(super) fn explain(given: &ArgMatches) -> Result<ExitCode, Failed> {
     let name: &String = given.get_one("name").expect("clap asks for one");
     let list = read_list(given_path(given, "file").unwrap_or(Path::new("preload.php")))?;
-    match said(&list, name) {
+    match explanation(&list, name) {
         Some(text) => Ok(print(&printable(&text))),
         None => Err(format!(
             "{name}: no class or function of a preloaded file, and no file that requests have loaded; a class that is left out is found by its file"
@@ -23,7 +23,7 @@ pub(super) fn explain(given: &ArgMatches) -> Result<ExitCode, Failed> {
     }
 }
 
-fn said(list: &List, name: &str) -> Option<String> {
+fn explanation(list: &List, name: &str) -> Option<String> {
     let wanted = name.trim_start_matches('\\');
     let is_file = |file: &str| {
         file == name

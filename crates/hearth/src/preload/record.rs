@@ -34,7 +34,7 @@ pub(super) fn record(given: &ArgMatches) -> Result<ExitCode, Failed> {
         let json = serde_json::to_vec(&profile).map_err(|error| error.to_string())?;
         files::replace(file, &json)?;
     }
-    Ok(print(&printable(&said(&folder, &profile, &broken))))
+    Ok(print(&printable(&summary(&folder, &profile, &broken))))
 }
 
 /// Creates the folder. Only the user whose requests are recorded may write in it, because recordings decide what PHP loads
@@ -136,7 +136,7 @@ fn owner(folder: &Path) -> String {
     name.unwrap_or_else(|| uid.to_string())
 }
 
-fn said(folder: &Path, profile: &Profile, broken: &[String]) -> String {
+fn summary(folder: &Path, profile: &Profile, broken: &[String]) -> String {
     let shown = folder.display();
     let mut text = String::new();
     for one in broken {

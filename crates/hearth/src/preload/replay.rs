@@ -39,15 +39,15 @@ impl Expected<'_> {
     pub(super) fn of<'a>(site: &Site, replays: &'a [Replay]) -> Result<Expected<'a>, Failed> {
         let mut answers = Vec::with_capacity(replays.len());
         for replay in replays {
-            let ask = || site.get(&replay.host, &replay.uri);
+            let get = || site.get(&replay.host, &replay.uri);
             // The first request fills caches of the app.
-            ask()?;
-            answers.push([ask()?, ask()?]);
+            get()?;
+            answers.push([get()?, get()?]);
         }
         Ok(Expected {
             replays,
             answers,
-            messages: messages(&site.said()).collect(),
+            messages: messages(&site.log_text()).collect(),
         })
     }
 
@@ -77,7 +77,7 @@ impl Expected<'_> {
                 });
             }
         }
-        let new: BTreeSet<String> = messages(&site.said())
+        let new: BTreeSet<String> = messages(&site.log_text())
             .filter(|message| !self.messages.contains(message))
             .collect();
         let new = new.into_iter().take(10);

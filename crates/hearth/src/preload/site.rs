@@ -84,12 +84,12 @@ impl Site {
     }
 
     fn wait(&mut self, began: Instant) -> Result<(), Failed> {
-        while !self.said().contains(SERVING) {
+        while !self.log_text().contains(SERVING) {
             let ended = self.child.try_wait().map_err(|error| error.to_string())?;
             if ended.is_some() || began.elapsed() > TIMEOUT {
                 return Err(format!(
                     "the server that was to be measured did not start: {}",
-                    self.said().trim()
+                    self.log_text().trim()
                 )
                 .into());
             }
@@ -99,7 +99,7 @@ impl Site {
     }
 
     /// The log of the server and of PHP.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn log_text(&self) -> String {
         std::fs::read(&self.log)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .unwrap_or_default()
@@ -107,7 +107,7 @@ impl Site {
 
     pub(super) fn get(&self, host: &str, uri: &str) -> Result<Response, Failed> {
         crate::http_client::get(&self.socket, host, uri).map_err(|error| {
-            format!("no response to {uri}: {error}; {}", self.said().trim()).into()
+            format!("no response to {uri}: {error}; {}", self.log_text().trim()).into()
         })
     }
 

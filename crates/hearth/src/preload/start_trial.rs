@@ -170,13 +170,13 @@ fn unfit(list: &List, booted: &StartedPhp) -> BTreeMap<String, String> {
 
 /// Finds the file that keeps PHP from starting: PHP names it, or parts of the list are tried.
 fn fatal(php: &Php, list: &List, ended: &ChildExit) -> Result<BTreeMap<String, String>, Failed> {
-    let said = last_message(&ended.errors);
-    let named = said
+    let message = last_message(&ended.errors);
+    let named = message
         .rsplit_once(" in ")
         .map(|(_, place)| place.split(" on line ").next().unwrap_or(place).to_owned());
     let named = named.map(|path| files::relative(&list.root, std::path::Path::new(&path)));
     if let Some(file) = named.filter(|file| list.entries.iter().any(|entry| entry.file == *file)) {
-        return Ok([(file, format!("PHP does not start with it: {said}"))].into());
+        return Ok([(file, format!("PHP does not start with it: {message}"))].into());
     }
     let mut failed = None;
     let found = culprits(list.entries.len(), MOST_BROKEN, |kept| {
@@ -191,12 +191,14 @@ fn fatal(php: &Php, list: &List, ended: &ChildExit) -> Result<BTreeMap<String, S
     });
     match (failed, found) {
         (Some(failed), _) => Err(failed),
-        (None, None) => Err(format!("PHP does not start, with or without the list: {said}").into()),
+        (None, None) => {
+            Err(format!("PHP does not start, with or without the list: {message}").into())
+        }
         (None, Some(found)) => {
             let file = |number: usize| {
                 (
                     list.entries[number].file.clone(),
-                    format!("PHP does not start with it: {said}"),
+                    format!("PHP does not start with it: {message}"),
                 )
             };
             Ok(found.into_iter().map(file).collect())

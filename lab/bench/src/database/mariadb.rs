@@ -119,11 +119,11 @@ fn install(tools: &Tools, dir: &RunDir, directories: &[String]) -> Result<()> {
 impl Client {
     /// Sets how many connections the server admits from now on.
     pub(super) fn admit(&self, connections: u32) -> Result<()> {
-        let mut set = self.asked(&format!("SET GLOBAL max_connections = {connections}"));
+        let mut set = self.command(&format!("SET GLOBAL max_connections = {connections}"));
         complete("mariadb", &mut set)
     }
 
-    fn asked(&self, sql: &str) -> Command {
+    fn command(&self, sql: &str) -> Command {
         let mut client = Command::new(&self.client);
         client.args([
             "--no-defaults",
@@ -139,7 +139,7 @@ impl Client {
 
     pub(super) fn read(&self) -> Option<u64> {
         let output = self
-            .asked("SHOW GLOBAL STATUS LIKE 'Com_select'; SHOW GLOBAL STATUS LIKE 'Com_update'")
+            .command("SHOW GLOBAL STATUS LIKE 'Com_select'; SHOW GLOBAL STATUS LIKE 'Com_update'")
             .output()
             .ok()?;
         let text = String::from_utf8_lossy(&output.stdout);

@@ -133,7 +133,7 @@ impl Database {
     }
 
     /// Writes the database's address into an app.
-    pub(crate) fn tell(&self, content: &mut Content) {
+    pub(crate) fn configure(&self, content: &mut Content) {
         match self.kind {
             Kind::Redis => content.constants.push(("REDIS", quoted(&self.dsn))),
             _ => content.database = Some(self.login()),

@@ -24,10 +24,10 @@ pub(super) fn find(tools: &Tools) -> Found {
     let Some(path) = tools.program("redis", &["redis-server", "valkey-server"]) else {
         return missing("no redis-server or valkey-server");
     };
-    let ask = "exit(extension_loaded('redis') ? 0 : 1);";
+    let code = "exit(extension_loaded('redis') ? 0 : 1);";
     let has_extension = tools
         .program("php", &["php"])
-        .is_some_and(|php| complete("php", Command::new(php).args(["-r", ask])).is_ok());
+        .is_some_and(|php| complete("php", Command::new(php).args(["-r", code])).is_ok());
     if !has_extension {
         return missing("no extension redis in php");
     }

@@ -14,13 +14,13 @@ pub(super) fn find(tools: &Tools) -> Found {
     let Some(path) = tools.program("php", &["php"]) else {
         return missing("no php");
     };
-    let asked = Command::new(&path)
+    let output = Command::new(&path)
         .args([
             "-r",
             "echo (new PDO('sqlite::memory:'))->query('SELECT sqlite_version()')->fetchColumn();",
         ])
         .output();
-    match asked {
+    match output {
         Ok(output) if output.status.success() => Found::Here {
             version: format!("SQLite {}", String::from_utf8_lossy(&output.stdout).trim()),
             path,

@@ -214,13 +214,13 @@ fn cell(arm: &Arm, load: &Shape, status: Status) -> Cell {
 pub(super) fn once_each(arms: Vec<ArmRun>) -> Vec<ArmRun> {
     let mut kept: Vec<ArmRun> = Vec::new();
     for mut one in arms {
-        let says_the_same = |other: &ArmRun| {
+        let has_same_error = |other: &ArmRun| {
             other.arm.runtime.id() == one.arm.runtime.id()
                 && other.program.is_err()
                 && other.program.as_ref().err() == one.program.as_ref().err()
         };
         if one.program.is_err() {
-            if kept.iter().any(says_the_same) {
+            if kept.iter().any(has_same_error) {
                 continue;
             }
             one.cells.truncate(1);
@@ -256,8 +256,8 @@ fn note_count(cell: &mut Cell, counter: &Counter, before: u64, load: &measure::R
 /// Notes the queries that the database counted per request ("did it even happen").
 fn note_queries(cell: &mut Cell, before: Option<u64>, after: Option<u64>, requests: u64) {
     if let (Some(before), Some(after)) = (before, after) {
-        let asked = after.saturating_sub(before);
-        let counted = asked as f64 / requests.max(1) as f64;
+        let queries = after.saturating_sub(before);
+        let counted = queries as f64 / requests.max(1) as f64;
         cell.observed.retain(|one| one.name != QUERIES);
         cell.observed
             .push(setting(QUERIES, format!("{counted:.2}")));

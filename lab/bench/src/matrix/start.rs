@@ -112,7 +112,7 @@ impl Matrix<'_> {
         }
         let mut content = arm.content.clone();
         if let Some(database) = database {
-            database.tell(&mut content);
+            database.configure(&mut content);
         }
         let folder = format!("app-{name}");
         apps::write(&content, arm.runtime.form(), &folder, self.dir)

@@ -95,8 +95,8 @@ impl Tools {
     /// Looks for that server.
     pub(crate) fn find(&self, runtime: &dyn Runtime) -> Found {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let look = || runtime.find(self);
-        found.entry(runtime.id()).or_insert_with(look).clone()
+        let search = || runtime.find(self);
+        found.entry(runtime.id()).or_insert_with(search).clone()
     }
 
     /// Returns the path given for `name`, else the first of `names` in the usual directories.

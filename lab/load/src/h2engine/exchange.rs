@@ -51,7 +51,7 @@ impl Engine {
             .iter()
             .map(|(name, value)| name.as_str().len() + value.len() + 4)
             .sum::<usize>() as u64;
-        self.look_at_head(response.headers());
+        self.record_head(response.headers());
         let keep = self.plan.expect.keep();
         let wanted = if status >= 400 {
             keep.body.max(keep.error_body)
@@ -93,7 +93,7 @@ impl Engine {
         before > 0
     }
 
-    fn look_at_head(&self, headers: &http::HeaderMap) {
+    fn record_head(&self, headers: &http::HeaderMap) {
         if !self.seen_head.replace(true) {
             let server = headers
                 .get("server")

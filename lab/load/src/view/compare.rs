@@ -52,7 +52,7 @@ fn line(row: &Row) -> String {
             )
         },
     );
-    let says = match row.word() {
+    let verdict = match row.word() {
         Word::Better => "B is better",
         Word::Worse => "B is worse",
         Word::NoDifference => "no difference seen",
@@ -60,7 +60,7 @@ fn line(row: &Row) -> String {
     };
     let arrow = if row.more_is_better { "↑" } else { "↓" };
     format!(
-        "{arrow} {:<18} {:>12} {:>12} {change:>9}  {interval:<21} {says}",
+        "{arrow} {:<18} {:>12} {:>12} {change:>9}  {interval:<21} {verdict}",
         row.name,
         value(row.a),
         value(row.b)

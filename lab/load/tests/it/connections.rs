@@ -1,6 +1,6 @@
 //! Connections: kept alive, closed, starved, pipelined, over a Unix socket; and the number of requests on them.
 
-use crate::tool::{run, says};
+use crate::tool::{has_verdict, run};
 use crate::truth::Truth;
 use measure::KeepAlive;
 use std::io::{Read, Write};
@@ -45,7 +45,7 @@ fn connections_are_kept_or_not_as_asked() {
         (300, 300, 300)
     );
     assert_eq!(single.setup.keep_alive, KeepAlive::Off);
-    assert!(says(&single, "D06"));
+    assert!(has_verdict(&single, "D06"));
     let server = Truth::start();
     let ten = run(&[
         "-c",
@@ -72,7 +72,7 @@ fn a_server_that_closes_after_n_is_found_out() {
         ),
         (20, 20)
     );
-    assert!(says(&result, "D07"), "{:?}", result.verdicts);
+    assert!(has_verdict(&result, "D07"), "{:?}", result.verdicts);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn starved_connections_are_seen() {
         result.counts.unfinished,
         4 + 2 - (2 - (result.counts.unfinished - 4))
     );
-    assert!(says(&result, "D08") && result.connections.fairness < 0.5);
+    assert!(has_verdict(&result, "D08") && result.connections.fairness < 0.5);
 }
 
 #[test]

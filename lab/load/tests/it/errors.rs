@@ -1,6 +1,6 @@
 //! Every way to fail has its class, and none is mistaken for another.
 
-use crate::tool::{only, output, run, runs, says};
+use crate::tool::{has_verdict, only, output, run, runs};
 use crate::truth::Truth;
 use measure::ErrorClass;
 use std::net::TcpListener;
@@ -33,7 +33,7 @@ fn class_of(path: &str, class: ErrorClass) -> measure::Run {
 #[test]
 fn closed_without_a_byte() {
     let result = class_of("/eof", ErrorClass::EarlyEof);
-    assert!(says(&result, "D13") && says(&result, "D11"));
+    assert!(has_verdict(&result, "D13") && has_verdict(&result, "D11"));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn requests_without_an_answer_at_the_end_are_told() {
     assert_eq!((result.counts.unfinished, result.counts.failed), (3, 0));
     assert!(result.counts.oldest_unfinished_us > 300_000.0);
     assert_eq!(result.connections.never_answered, 3);
-    assert!(says(&result, "D08"));
+    assert!(has_verdict(&result, "D08"));
 }
 
 #[test]

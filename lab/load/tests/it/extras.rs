@@ -1,6 +1,6 @@
 //! Sweeps, comparison, files, signals, processor time.
 
-use crate::tool::{command, one_of_three, output, run, runs, says};
+use crate::tool::{command, has_verdict, one_of_three, output, run, runs};
 use crate::truth::Truth;
 use measure::StoppedBy;
 use rustix::process::{Pid, Signal, kill_process};
@@ -160,7 +160,7 @@ fn the_server_s_processor_time_is_found_by_its_port_or_pid() {
         "{found:?}"
     );
     let pid = std::process::id().to_string();
-    let told = run(&[
+    let result = run(&[
         "-c",
         "4",
         "-n",
@@ -169,14 +169,14 @@ fn the_server_s_processor_time_is_found_by_its_port_or_pid() {
         &pid,
         &server.url("/ok"),
     ]);
-    assert_eq!(told.cpu.server.unwrap().found_by, "--server-pid");
+    assert_eq!(result.cpu.server.unwrap().found_by, "--server-pid");
 }
 
 #[test]
 fn short_runs_say_so_and_the_end_has_a_reason() {
     let server = Truth::start();
     let result = run(&["-c", "1", "-n", "10", &server.url("/ok")]);
-    assert!(says(&result, "D01"));
+    assert!(has_verdict(&result, "D01"));
     assert_eq!(result.stopped_by, StoppedBy::Requests);
     assert_eq!(
         run(&["-d", "200ms", &server.url("/delay/5")]).stopped_by,

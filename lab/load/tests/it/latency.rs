@@ -1,6 +1,6 @@
 //! Reported latencies against the server's own record.
 
-use crate::tool::{one_of_three, run, says};
+use crate::tool::{has_verdict, one_of_three, run};
 use crate::truth::Truth;
 use std::time::Duration;
 
@@ -26,15 +26,16 @@ fn disagreement() -> Option<String> {
     [50.0, 75.0, 95.0, 97.0, 99.0]
         .into_iter()
         .find_map(|percent| {
-            let (told, truth) = (micros(&result, percent), truth_percentile(&took, percent));
+            let (reported, truth) = (micros(&result, percent), truth_percentile(&took, percent));
             // What the client sees includes both ways and waking up; the server's share is a floor.
             let floor = truth_percentile(&least, percent);
             assert!(
-                told >= floor * 0.98,
-                "p{percent}: {told} below the server's {floor} µs"
+                reported >= floor * 0.98,
+                "p{percent}: {reported} below the server's {floor} µs"
             );
             let slack = if percent < 90.0 { 4_000.0 } else { 10_000.0 };
-            (told > truth * 1.25 + slack).then(|| format!("p{percent}: {told} against {truth} µs"))
+            (reported > truth * 1.25 + slack)
+                .then(|| format!("p{percent}: {reported} against {truth} µs"))
         })
 }
 
@@ -154,7 +155,7 @@ fn an_open_loop_keeps_its_rate_and_an_overloaded_one_says_so() {
         &server.url("/delay/20"),
     ]);
     assert!(result.counts.unsent > 200, "{:?}", result.counts);
-    assert!(says(&result, "D05"), "{:?}", result.verdicts);
+    assert!(has_verdict(&result, "D05"), "{:?}", result.verdicts);
     let response = result.latency.response.unwrap();
     assert_eq!(
         result.latency.response_lower_bounds,

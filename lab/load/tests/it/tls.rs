@@ -1,6 +1,6 @@
 //! TLS: handshakes are made and counted.
 
-use crate::tool::{run, says};
+use crate::tool::{has_verdict, run};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
@@ -77,5 +77,5 @@ fn tls_works_and_its_handshakes_are_counted() {
         &format!("https://localhost:{}/", address.port()),
     ]);
     assert_eq!(closing.latency.tls.count(), 10);
-    assert!(says(&closing, "D17"));
+    assert!(has_verdict(&closing, "D17"));
 }

@@ -70,6 +70,6 @@ pub(crate) fn only(run: &Run, class: ErrorClass) {
 }
 
 /// True if a rule fired.
-pub(crate) fn says(run: &Run, id: &str) -> bool {
+pub(crate) fn has_verdict(run: &Run, id: &str) -> bool {
     run.verdicts.iter().any(|verdict| verdict.id == id)
 }

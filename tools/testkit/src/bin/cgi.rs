@@ -83,7 +83,7 @@ fn serve(script: &str, settings: &[String]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let answer = ask(&mut server.connect(), script);
+    let answer = request(&mut server.connect(), script);
     let log = server.stop().log;
     match answer {
         Ok(response) => print(&response),
@@ -106,7 +106,7 @@ fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_default()
 }
 
-fn ask(client: &mut Client, script: &str) -> Result<Response, Broken> {
+fn request(client: &mut Client, script: &str) -> Result<Response, Broken> {
     let mut body = Vec::new();
     if !variable("CONTENT_LENGTH").is_empty() {
         std::io::stdin()

@@ -142,7 +142,7 @@ fn main() -> ExitCode {
             });
         }
     });
-    tell(
+    print_report(
         &report
             .into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner),
@@ -215,7 +215,7 @@ fn note(report: &mut Report, file: &Path, finding: Finding) {
     }
 }
 
-fn tell(report: &Report) -> ExitCode {
+fn print_report(report: &Report) -> ExitCode {
     for (name, place) in &report.places {
         println!(
             "FAIL {name}\n     seen {}, {}, in {} tests: {}",

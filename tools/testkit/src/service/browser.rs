@@ -62,22 +62,22 @@ impl Browser {
 
     /// Opens a URL and waits until the page is loaded.
     pub fn open(&self, url: &str) {
-        self.ask("POST", "/url", &json!({ "url": url }));
+        self.command("POST", "/url", &json!({ "url": url }));
     }
 
     /// Returns the URL of the page.
     pub fn url(&self) -> String {
-        text(&self.ask("GET", "/url", &Value::Null))
+        text(&self.command("GET", "/url", &Value::Null))
     }
 
     /// Returns the current source of the page.
     pub fn source(&self) -> String {
-        text(&self.ask("GET", "/source", &Value::Null))
+        text(&self.command("GET", "/source", &Value::Null))
     }
 
     /// Runs JavaScript as the body of a function; returns its result.
     pub fn run(&self, script: &str) -> Value {
-        self.ask(
+        self.command(
             "POST",
             "/execute/sync",
             &json!({ "script": script, "args": [] }),
@@ -108,7 +108,7 @@ impl Browser {
     /// If no element matches; with the page.
     pub fn find(&self, css: &str) -> Element<'_> {
         let body = json!({ "using": "css selector", "value": css });
-        let found = self.try_ask("POST", "/element", &body);
+        let found = self.try_command("POST", "/element", &body);
         let id = found[ELEMENT]
             .as_str()
             .unwrap_or_else(|| panic!("no {css} on {} ({found}):\n{}", self.url(), self.source()));
@@ -150,27 +150,27 @@ impl Browser {
     /// If no frame matches; with the page.
     pub fn enter(&self, css: &str) {
         let frame = self.find(css);
-        self.ask("POST", "/frame", &json!({ "id": { ELEMENT: frame.id } }));
+        self.command("POST", "/frame", &json!({ "id": { ELEMENT: frame.id } }));
     }
 
     /// Returns from frames to the whole page.
     pub fn leave(&self) {
-        self.ask("POST", "/frame", &json!({ "id": null }));
+        self.command("POST", "/frame", &json!({ "id": null }));
     }
 
     /// Deletes the cookies of the page's site.
     pub fn forget_cookies(&self) {
-        self.ask("DELETE", "/cookie", &Value::Null);
+        self.command("DELETE", "/cookie", &Value::Null);
     }
 
-    fn try_ask(&self, method: &str, path: &str, body: &Value) -> Value {
+    fn try_command(&self, method: &str, path: &str, body: &Value) -> Value {
         let path = format!("/session/{}{path}", self.session);
         command(&self.address, method, &path, body)
     }
 
     #[track_caller]
-    fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
-        let answer = self.try_ask(method, path, body);
+    fn command(&self, method: &str, path: &str, body: &Value) -> Value {
+        let answer = self.try_command(method, path, body);
         assert!(
             answer.get("error").is_none(),
             "{method} {path} {body}: {answer}"
@@ -183,7 +183,7 @@ impl Drop for Browser {
     fn drop(&mut self) {
         // The driver closes the browser; processes that remain end with the driver's session.
         if !std::thread::panicking() {
-            self.try_ask("DELETE", "", &Value::Null);
+            self.try_command("DELETE", "", &Value::Null);
         }
     }
 }
@@ -195,41 +195,41 @@ impl Element<'_> {
         // At the window's edge, fixed bars would cover the element.
         let script = "arguments[0].scrollIntoView({ block: 'center' })";
         let body = json!({ "script": script, "args": [{ ELEMENT: self.id }] });
-        self.browser.ask("POST", "/execute/sync", &body);
-        self.ask("POST", "/click", &json!({}));
+        self.browser.command("POST", "/execute/sync", &body);
+        self.command("POST", "/click", &json!({}));
     }
 
     /// Types text; into a file field, the path of a file.
     #[track_caller]
     pub fn type_in(&self, words: &str) {
-        self.ask("POST", "/value", &json!({ "text": words }));
+        self.command("POST", "/value", &json!({ "text": words }));
     }
 
     fn empty(&self) {
-        self.ask("POST", "/clear", &json!({}));
+        self.command("POST", "/clear", &json!({}));
     }
 
     /// Returns the value of a field.
     fn value(&self) -> String {
-        text(&self.ask("GET", "/property/value", &Value::Null))
+        text(&self.command("GET", "/property/value", &Value::Null))
     }
 
     /// Returns the visible text.
     #[track_caller]
     pub fn text(&self) -> String {
-        text(&self.ask("GET", "/text", &Value::Null))
+        text(&self.command("GET", "/text", &Value::Null))
     }
 
     /// Returns an attribute; empty if the element does not have it.
     #[track_caller]
     pub fn attribute(&self, name: &str) -> String {
-        text(&self.ask("GET", &format!("/attribute/{name}"), &Value::Null))
+        text(&self.command("GET", &format!("/attribute/{name}"), &Value::Null))
     }
 
     #[track_caller]
-    fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
+    fn command(&self, method: &str, path: &str, body: &Value) -> Value {
         self.browser
-            .ask(method, &format!("/element/{}{path}", self.id), body)
+            .command(method, &format!("/element/{}{path}", self.id), body)
     }
 }
 

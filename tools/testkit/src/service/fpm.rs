@@ -78,7 +78,7 @@ impl Fpm {
     }
 
     /// Returns the log of php-fpm, which contains PHP's messages at its start.
-    pub fn said(&self) -> String {
+    pub fn log_text(&self) -> String {
         self.daemon.log.text()
     }
 

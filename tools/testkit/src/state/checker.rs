@@ -29,13 +29,13 @@ pub struct Unchecked(pub String);
 /// A checker that runs scripts in workers of its own: first while another request observes, then one at a time.
 #[derive(Debug)]
 pub struct Checker {
-    together: Looker,
-    alone: Looker,
+    together: Observer,
+    alone: Observer,
 }
 
 /// A server that runs scripts, and the observing connections to it.
 #[derive(Debug)]
-struct Looker {
+struct Observer {
     arguments: Vec<String>,
     server: Option<Server>,
     /// The process id of the last script's worker.
@@ -48,8 +48,8 @@ impl Checker {
         let mut one_at_a_time = arguments.clone();
         one_at_a_time.extend(["--concurrency", "1", "--dispatch", "direct"].map(str::to_owned));
         Self {
-            together: Looker::new(arguments),
-            alone: Looker::new(one_at_a_time),
+            together: Observer::new(arguments),
+            alone: Observer::new(one_at_a_time),
         }
     }
 
@@ -58,8 +58,8 @@ impl Checker {
     /// # Errors
     /// If the script takes the worker with it or does not end.
     pub fn check(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
-        let mut findings = self.together.check(script, Looker::look)?;
-        findings.extend(self.alone.check(script, Looker::look_alone)?);
+        let mut findings = self.together.check(script, Observer::observe)?;
+        findings.extend(self.alone.check(script, Observer::observe_alone)?);
         Ok(findings)
     }
 }
@@ -71,19 +71,16 @@ impl Checker {
     /// # Errors
     /// As [`Checker::check`].
     pub fn check_endings(&mut self, script: &Script) -> Result<Vec<Finding>, Unchecked> {
-        let mut findings = self.together.check(script, Looker::look_after_fatal)?;
-        findings.extend(self.together.check(script, Looker::look_after_time_limit)?);
-        findings.extend(
-            self.together
-                .check(script, Looker::look_after_client_left)?,
-        );
+        let mut findings = self.together.check(script, Observer::observe_fatal)?;
+        findings.extend(self.together.check(script, Observer::observe_time_limit)?);
+        findings.extend(self.together.check(script, Observer::observe_client_left)?);
         Ok(findings)
     }
 }
 
 type Findings = Result<Vec<Finding>, Unchecked>;
 
-impl Looker {
+impl Observer {
     fn new(arguments: Vec<String>) -> Self {
         Self {
             arguments,
@@ -92,8 +89,8 @@ impl Looker {
         }
     }
 
-    fn check(&mut self, script: &Script, look: fn(&mut Self, &Script) -> Findings) -> Findings {
-        let outcome = look(self, script);
+    fn check(&mut self, script: &Script, observe: fn(&mut Self, &Script) -> Findings) -> Findings {
+        let outcome = observe(self, script);
         let Err(why) = outcome else { return outcome };
         let crash = self.crash(&why);
         self.restart();
@@ -136,7 +133,7 @@ impl Looker {
     }
 
     /// Returns what the next request finds after the script's request has ended.
-    fn look_alone(&mut self, script: &Script) -> Findings {
+    fn observe_alone(&mut self, script: &Script) -> Findings {
         let (mut watch, mut own) = self.connections()?;
         get(&mut watch, "/take?name=before")?;
         own.send(request(script, "&alone=1"));
@@ -148,7 +145,7 @@ impl Looker {
         Ok(Finding::read_all(&next, end_of(&report, Moment::Next)))
     }
 
-    fn look(&mut self, script: &Script) -> Findings {
+    fn observe(&mut self, script: &Script) -> Findings {
         let (mut watch, mut own) = self.connections()?;
         get(&mut watch, "/take?name=before")?;
         own.send(request(script, ""));
@@ -164,15 +161,15 @@ impl Looker {
         Ok(findings)
     }
 
-    fn look_after_fatal(&mut self, script: &Script) -> Findings {
-        self.look_after(script, "fatal", Moment::Broken)
+    fn observe_fatal(&mut self, script: &Script) -> Findings {
+        self.observe_end(script, "fatal", Moment::Broken)
     }
 
-    fn look_after_time_limit(&mut self, script: &Script) -> Findings {
-        self.look_after(script, "time", Moment::TimedOut)
+    fn observe_time_limit(&mut self, script: &Script) -> Findings {
+        self.observe_end(script, "time", Moment::TimedOut)
     }
 
-    fn look_after_client_left(&mut self, script: &Script) -> Findings {
+    fn observe_client_left(&mut self, script: &Script) -> Findings {
         let (mut watch, mut own) = self.connections()?;
         get(&mut watch, "/take?name=before")?;
         own.send(request(script, ""));
@@ -189,7 +186,7 @@ impl Looker {
     }
 
     /// Sends the observing request before the script's end: after a fatal error the worker accepts no other.
-    fn look_after(&mut self, script: &Script, end: &str, moment: Moment) -> Findings {
+    fn observe_end(&mut self, script: &Script, end: &str, moment: Moment) -> Findings {
         let (mut watch, mut own) = self.connections()?;
         let server = self.server.as_ref().expect("it was connected to");
         let ended = server.directory().join(format!("ended-{}", self.process));
@@ -220,7 +217,7 @@ impl Looker {
     }
 }
 
-impl Drop for Looker {
+impl Drop for Observer {
     fn drop(&mut self) {
         self.restart();
     }

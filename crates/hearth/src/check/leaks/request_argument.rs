@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn a_method_may_stand_before_the_path_and_a_form_behind_it() {
         let shown = |text: &str| {
-            let asked = RequestArgument::parse(text)?;
-            Some((asked.to_string(), asked.form))
+            let request = RequestArgument::parse(text)?;
+            Some((request.to_string(), request.form))
         };
         assert_eq!(shown("/a?b=1"), Some(("GET /a?b=1".to_owned(), None)));
         assert_eq!(shown("DELETE /a"), Some(("DELETE /a".to_owned(), None)));

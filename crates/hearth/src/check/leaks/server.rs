@@ -69,21 +69,21 @@ impl Server {
         match ended {
             None => Ok(()),
             Some(status) => {
-                let said = std::fs::read_to_string(self.log()).unwrap_or_default();
-                let said = said.trim().trim_start_matches("hearth: ").to_owned();
+                let text = std::fs::read_to_string(self.log()).unwrap_or_default();
+                let text = text.trim().trim_start_matches("hearth: ").to_owned();
                 let code = status.code().and_then(|code| u8::try_from(code).ok());
                 Err(Failed {
                     code: code.unwrap_or(1),
-                    why: said,
+                    why: text,
                 })
             }
         }
     }
 
     pub(super) fn get(&mut self, target: &str) -> Result<Response, Failed> {
-        let asked = RequestArgument::get(target);
+        let request = RequestArgument::get(target);
         let answer = http_client::get(&self.socket(), "", target);
-        answer.map_err(|error| self.unanswered(&asked, &error))
+        answer.map_err(|error| self.unanswered(&request, &error))
     }
 
     /// Sends the requests at the same time, each on a new connection.
@@ -93,7 +93,7 @@ impl Server {
         let answers: Vec<_> = std::thread::scope(|scope| {
             let begun: Vec<_> = all
                 .iter()
-                .map(|asked| scope.spawn(move || asked.send(socket)))
+                .map(|request| scope.spawn(move || request.send(socket)))
                 .collect();
             let ended = begun.into_iter().map(|one| one.join());
             ended
@@ -102,11 +102,11 @@ impl Server {
         });
         let pairs = all.iter().zip(answers);
         pairs
-            .map(|(asked, answer)| answer.map_err(|error| self.unanswered(asked, &error)))
+            .map(|(request, answer)| answer.map_err(|error| self.unanswered(request, &error)))
             .collect()
     }
 
-    fn unanswered(&mut self, asked: &RequestArgument, error: &std::io::Error) -> Failed {
+    fn unanswered(&mut self, request: &RequestArgument, error: &std::io::Error) -> Failed {
         let began = Instant::now();
         // A server that cannot boot its app ends by itself.
         while error.kind() != ErrorKind::TimedOut && began.elapsed() < Duration::from_secs(1) {
@@ -115,11 +115,11 @@ impl Server {
             }
             std::thread::sleep(AGAIN);
         }
-        format!("{asked} was not answered: {error}{}", self.said()).into()
+        format!("{request} was not answered: {error}{}", self.log_end()).into()
     }
 
     /// The last lines of the server's log; empty if there are none.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn log_end(&self) -> String {
         let log = std::fs::read_to_string(self.log()).unwrap_or_default();
         let mut lines: Vec<&str> = log
             .lines()

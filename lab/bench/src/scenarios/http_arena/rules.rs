@@ -1,7 +1,7 @@
 //! HttpArena's validations: the responses that a server must send before it is measured.
 
 use super::data;
-use crate::probe::{Answer, Sent, ask};
+use crate::probe::{Answer, Sent, send};
 use crate::problem::{Problem, Result};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ fn hold(holds: bool, rule: &str, answer: &Answer) -> Result<()> {
 }
 
 fn get(url: &str) -> Result<Answer> {
-    ask("GET", url, &[], Sent::Nothing)
+    send("GET", url, &[], Sent::Nothing)
 }
 
 fn json_of(answer: &Answer) -> Value {
@@ -47,9 +47,9 @@ pub(super) fn baseline(base: &str) -> Result<()> {
     let url = format!("{base}/baseline11?a=13&b=42");
     let text = [("content-type", "text/plain")];
     body_is(&get(&url)?, "55", "GET adds a and b")?;
-    let whole = |body: &str| ask("POST", &url, &text, Sent::Whole(body.as_bytes()));
+    let whole = |body: &str| send("POST", &url, &text, Sent::Whole(body.as_bytes()));
     body_is(&whole("20")?, "75", "POST adds a, b and the body")?;
-    let chunked = ask("POST", &url, &text, Sent::Chunked(b"20"))?;
+    let chunked = send("POST", &url, &text, Sent::Chunked(b"20"))?;
     body_is(&chunked, "75", "POST in chunks adds a, b and the body")?;
     body_is(
         &get(&format!("{base}/baseline11?a=417&b=806"))?,
@@ -153,7 +153,7 @@ pub(super) fn upload(base: &str) -> Result<()> {
     for length in [17, 48, 500_000, 2_000_000, 10_000_000, 20_971_520] {
         let body: Vec<u8> = (0..length).map(|at: usize| (at * 31 % 251) as u8).collect();
         let kind = [("content-type", "application/octet-stream")];
-        let answer = ask("POST", &format!("{base}/upload"), &kind, Sent::Whole(&body))?;
+        let answer = send("POST", &format!("{base}/upload"), &kind, Sent::Whole(&body))?;
         body_is(
             &answer,
             &length.to_string(),
@@ -244,7 +244,7 @@ pub(super) fn crud(base: &str) -> Result<()> {
     )?;
     let kind = [("content-type", "application/json")];
     let new = br#"{"id":200001,"name":"Bench Test","category":"test","price":25,"quantity":10}"#;
-    let created = ask("POST", &url(""), &kind, Sent::Whole(new))?;
+    let created = send("POST", &url(""), &kind, Sent::Whole(new))?;
     hold(created.status == 201, "a new item is 201", &created)?;
     let read = get(&url("/200001"))?;
     hold(
@@ -253,7 +253,7 @@ pub(super) fn crud(base: &str) -> Result<()> {
         &read,
     )?;
     let change = br#"{"name":"Updated","price":30,"quantity":5}"#;
-    let updated = ask("PUT", &url("/200001"), &kind, Sent::Whole(change))?;
+    let updated = send("PUT", &url("/200001"), &kind, Sent::Whole(change))?;
     hold(updated.status == 200, "a changed item is 200", &updated)?;
     cached(&url("/200001"), "MISS")
 }

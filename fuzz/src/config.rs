@@ -31,7 +31,7 @@ pub fn settings(bytes: &[u8]) {
         place,
     );
     match config::resolve(&raw, place) {
-        Ok(settings) => said_again(&raw, &settings, place),
+        Ok(settings) => round_trip(&raw, &settings, place),
         Err(problems) => explained(&problems),
     }
 }
@@ -69,9 +69,9 @@ fn explained(problems: &Problems) {
     assert!(!problems.to_string().is_empty());
 }
 
-fn said_again(raw: &Raw, settings: &Settings, place: &Path) {
-    let said = config::effective(raw, None).into_iter();
-    let again = said
+fn round_trip(raw: &Raw, settings: &Settings, place: &Path) {
+    let lines = config::effective(raw, None).into_iter();
+    let again = lines
         .filter(|line| line.source != Source::Default && line.key != "config")
         .map(|line| {
             let given = Given {

@@ -48,7 +48,7 @@ fn file() -> tempfile::NamedTempFile {
     file
 }
 
-fn check(response: &Response<FileBody>, asked: &Fields) {
+fn check(response: &Response<FileBody>, request: &Fields) {
     let (status, fields) = (response.head.status, &response.head.fields);
     let number = |name: &str| {
         fields
@@ -77,8 +77,11 @@ fn check(response: &Response<FileBody>, asked: &Fields) {
         (304, &["If-None-Match", "If-Modified-Since"]),
         (412, &["If-Match", "If-Unmodified-Since"]),
     ] {
-        let asked = needs.iter().any(|name| asked.contains(name));
-        assert!(status != answer || asked, "{status} that was not asked for");
+        let is_requested = needs.iter().any(|name| request.contains(name));
+        assert!(
+            status != answer || is_requested,
+            "{status} that was not asked for"
+        );
     }
 }
 

@@ -9,11 +9,11 @@ use relay::frame::{RequestFrame, ResponseFrame, STREAM_HEADER, StreamFrame};
 /// # Panics
 /// If that does not hold.
 pub fn frames(bytes: &[u8]) {
-    if let Some(asked) = RequestFrame::parse(bytes) {
+    if let Some(frame) = RequestFrame::parse(bytes) {
         let mut written = Vec::new();
-        asked.write_to(&mut written);
+        frame.write_to(&mut written);
         assert!(written.len() <= bytes.len());
-        assert_eq!(RequestFrame::parse(&written), Some(asked));
+        assert_eq!(RequestFrame::parse(&written), Some(frame));
     }
     if let Some(answered) = ResponseFrame::parse(bytes) {
         let mut written = Vec::new();

@@ -126,14 +126,14 @@ pub(crate) struct Traffic {
 }
 
 /// A request: its token, its target and its bytes.
-struct Asked {
+struct SentRequest {
     token: String,
     target: String,
     bytes: Vec<u8>,
 }
 
 impl Traffic {
-    fn request(&self, number: u64, random: &mut Random) -> Asked {
+    fn request(&self, number: u64, random: &mut Random) -> SentRequest {
         let handler = self.handler.unwrap_or_else(|| random.below(self.handlers)) % self.handlers;
         let token = format!("T{:x}{number:06x}T", self.seed & 0xfff);
         let target = format!("/h/{handler}?t={token}&how={}", random.below(10));
@@ -159,7 +159,7 @@ impl Traffic {
                 "POST {target} HTTP/1.1\r\n{common}Content-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}"
             )
         };
-        Asked {
+        SentRequest {
             token,
             target,
             bytes: bytes.into_bytes(),
@@ -167,7 +167,7 @@ impl Traffic {
     }
 
     /// Returns what is wrong with a response: a token of another request.
-    fn judge(asked: &Asked, response: &Response) -> Option<String> {
+    fn judge(request: &SentRequest, response: &Response) -> Option<String> {
         let mut text = response.text();
         for (name, value) in &response.headers {
             text.push_str(&format!("\n{name}: {value}"));
@@ -180,8 +180,8 @@ impl Traffic {
                 .collect();
             rest = &rest[at + 1..];
             let is_token = word.len() >= 7 && rest[word.len()..].starts_with('T');
-            if is_token && format!("T{word}T") != asked.token {
-                return Some(format!("{} got T{word}T: {text:.300}", asked.target));
+            if is_token && format!("T{word}T") != request.token {
+                return Some(format!("{} got T{word}T: {text:.300}", request.target));
             }
         }
         None
@@ -197,10 +197,10 @@ impl Traffic {
         client.set_timeout(self.timeout);
         for turn in 0..1 + random.below(4) {
             let count = if random.is(20) { 2 } else { 1 };
-            let asked: Vec<Asked> = (0..count)
+            let requests: Vec<SentRequest> = (0..count)
                 .map(|_| self.request(next.fetch_add(1, Ordering::Relaxed), random))
                 .collect();
-            let bytes: Vec<u8> = asked.iter().flat_map(|one| one.bytes.clone()).collect();
+            let bytes: Vec<u8> = requests.iter().flat_map(|one| one.bytes.clone()).collect();
             let leaves = random.is(LEAVE);
             let torn = random
                 .is(10)
@@ -213,7 +213,7 @@ impl Traffic {
                 thread::sleep(Duration::from_micros(random.below(6000)));
                 return true;
             }
-            for (n, one) in asked.iter().enumerate() {
+            for (n, one) in requests.iter().enumerate() {
                 match client.try_response(false) {
                     Ok(response) => {
                         found.extend(Self::judge(one, &response));

@@ -57,7 +57,7 @@ fn seen(response: &Response, is_head: bool) -> String {
     )
 }
 
-fn ask(address: &str, method: &str, case: &str) -> String {
+fn request(address: &str, method: &str, case: &str) -> String {
     let mut client = Client::connect(address);
     client.send(format!(
         "{method} /cases.php?case={case} HTTP/1.1\r\nHost: localhost\r\nProxy: evil\r\n\r\n"
@@ -95,9 +95,9 @@ fn a_response_is_that_of_php_fpm() {
         if case == "waits" && method == "HEAD" {
             continue;
         }
-        let expected = ask(&fpm.address(), method, case);
+        let expected = request(&fpm.address(), method, case);
         for (name, server) in &servers {
-            let found = ask(&server.address(), method, case);
+            let found = request(&server.address(), method, case);
             if found != expected {
                 differ.push(format!(
                     "{name}, {method} {case}:\n  {found}\n  under php-fpm\n  {expected}"

@@ -148,7 +148,7 @@ fn reloads_under_load_lose_nothing() {
     let server = server("4").args(["--max-requests", "2000"]).start();
     let (failed, answered) = (AtomicU64::new(0), AtomicU64::new(0));
     let address = server.address();
-    let ask = |client: &mut Client, head: &str| -> bool {
+    let request = |client: &mut Client, head: &str| -> bool {
         client.send(head);
         let answer = client.try_response(false);
         let count = if answer.as_ref().is_ok_and(|answer| answer.status == 200) {
@@ -163,12 +163,12 @@ fn reloads_under_load_lose_nothing() {
         while !done.is_done() {
             let mut client = Client::connect(&address);
             if number.is_multiple_of(2) {
-                ask(
+                request(
                     &mut client,
                     "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
                 );
             } else {
-                while ask(&mut client, GET) && !done.is_done() {}
+                while request(&mut client, GET) && !done.is_done() {}
             }
         }
     };

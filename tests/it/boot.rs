@@ -181,8 +181,8 @@ fn php_as_root_is_told_once_and_refused_under_systemd() {
     let app = || Server::script("return fn () => 'x';").args(["--workers", "2"]);
     let server = app().start();
     assert!(hearth(&server, &["reload", "app.php"]).status.success());
-    let told = server.stop().log.matches("php runs as root").count();
-    assert_eq!(told, 1);
+    let logged = server.stop().log.matches("php runs as root").count();
+    assert_eq!(logged, 1);
     for name in ["NOTIFY_SOCKET", "INVOCATION_ID"] {
         refused(
             app().env(name, "x"),

@@ -3,7 +3,7 @@
 
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{ask, ok};
+use crate::support::{ok, request};
 
 const DISPATCH: [&str; 2] = ["direct", "balanced"];
 
@@ -139,12 +139,12 @@ fn files() {
         assert_eq!(whole.header("content-type"), Some("text/plain"));
         assert_eq!(whole.header("content-length"), Some("10"));
         assert_eq!(ok(&server.get("/a%20b%20%C3%A9.txt")), "odd name");
-        let head = ask(server, "HEAD", "/page.txt", "");
+        let head = request(server, "HEAD", "/page.txt", "");
         assert_eq!(
             (head.status, head.header("content-length")),
             (200, Some("10"))
         );
-        let post = ask(server, "POST", "/page.txt", "Content-Length: 0\r\n");
+        let post = request(server, "POST", "/page.txt", "Content-Length: 0\r\n");
         assert_eq!(
             (post.status, post.header("allow")),
             (405, Some("GET, HEAD"))
@@ -166,7 +166,7 @@ fn odd_targets() {
             ("OPTIONS", "/page.txt", 405),
             ("CONNECT", "other.example:80", 405),
         ] {
-            let answer = ask(server, method, target, "");
+            let answer = request(server, method, target, "");
             assert_eq!(answer.status, status, "{method} {target}");
         }
         let long = format!("/page.txt?{}", "a".repeat(30_000));
@@ -194,7 +194,7 @@ fn conditions_and_ranges() {
             ("Range: bytes=99-".to_owned(), 416),
             ("Range: lines=1".to_owned(), 200),
         ] {
-            let answer = ask(server, "GET", "/page.txt", &format!("{header}\r\n"));
+            let answer = request(server, "GET", "/page.txt", &format!("{header}\r\n"));
             assert_eq!(answer.status, status, "{header}");
             let expected = match status {
                 200 => "0123456789",
@@ -203,7 +203,7 @@ fn conditions_and_ranges() {
             };
             assert_eq!(answer.text(), expected, "{header}");
         }
-        let part = ask(server, "GET", "/page.txt", "Range: bytes=-3\r\n");
+        let part = request(server, "GET", "/page.txt", "Range: bytes=-3\r\n");
         assert_eq!(
             (part.text().as_str(), part.header("content-range")),
             ("789", Some("bytes 7-9/10"))
@@ -230,7 +230,7 @@ fn a_large_file_comes_whole() {
     for dispatch in DISPATCH {
         let server = site(dispatch).file("www/large.txt", text.as_str()).start();
         assert!(ok(&server.get("/large.txt")) == text);
-        let part = ask(
+        let part = request(
             &server,
             "GET",
             "/large.txt",

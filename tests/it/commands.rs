@@ -9,7 +9,7 @@ use crate::support::{TIMEOUT, UNTIL_GO, hearth, let_go, ok, until_handled};
 
 const APP: &str = "return fn () => 'x';";
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -40,7 +40,7 @@ fn stop_returns_when_the_server_is_gone() {
         let server = Server::script(APP).args(["--workers", "1"]).start();
         let stop = hearth(&server, &["stop", "app.php"]);
         let (ended, sockets) = (has_ended(server.pid()), server.directory().join("hearth"));
-        assert!(stop.status.success(), "{}", said(&stop));
+        assert!(stop.status.success(), "{}", output_text(&stop));
         assert!(ended, "round {round}: the server still runs");
         let left = std::fs::read_dir(sockets).expect("a directory").count();
         assert_eq!(left, 0, "round {round}: the control socket is there");
@@ -137,7 +137,7 @@ fn wrong_usage_is_2_and_every_line_says_who_speaks() {
         ),
     ] {
         let output = alone(words);
-        let text = said(&output);
+        let text = output_text(&output);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {text}");
         let speaker = ["hearth: ", "hearth load: ", "hearth bench: "];
         assert!(
@@ -154,7 +154,7 @@ fn wrong_usage_is_2_and_every_line_says_who_speaks() {
 fn config_shows_what_will_hold() {
     let lines = |words: &[&str]| {
         let output = alone(words);
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", output_text(&output));
         let text = String::from_utf8(output.stdout).expect("text");
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         text.lines().map(words).collect::<Vec<_>>()
@@ -201,7 +201,11 @@ fn what_has_no_effect_is_told_by_serve_check_and_config() {
     let expected = "--idle-timeout: workers.idle_timeout has no effect: ";
     for command in ["check", "config"] {
         let output = alone(&[&[command], words.as_slice()].concat());
-        assert!(said(&output).contains(expected), "{}", said(&output));
+        assert!(
+            output_text(&output).contains(expected),
+            "{}",
+            output_text(&output)
+        );
     }
     let server = Server::script(APP).args(["--idle-timeout", "5"]).start();
     server.expect_log(expected);
@@ -224,8 +228,8 @@ fn a_setting_that_php_does_not_have_is_told() {
                 "hearth.apcu=1",
             ])
             .start();
-        let told = server.expect_log("has the setting memroy_limit: is it mistyped");
-        assert!(told.starts_with("hearth: php.ini: "), "{told}");
+        let line = server.expect_log("has the setting memroy_limit: is it mistyped");
+        assert!(line.starts_with("hearth: php.ini: "), "{line}");
         assert_eq!(server.log().text().matches("has the setting").count(), 1);
         assert_eq!(ok(&server.get("/")), "fine");
         server.stop();
@@ -260,7 +264,7 @@ fn variables_of_kubernetes_and_of_images_do_not_keep_it_from_starting() {
 #[test]
 fn a_unix_socket_that_cannot_be_made_says_why() {
     let output = alone(&["serve", "app.php", "--listen", "unix:nowhere/a.sock"]);
-    let text = said(&output);
+    let text = output_text(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("; its directory must exist"), "{text}");
     assert!(!text.contains("CAP_NET_BIND_SERVICE"), "{text}");
@@ -284,7 +288,7 @@ fn completed(words: &str) -> String {
 fn manual_pages_have_the_options_of_each_command() {
     let place = testkit::temporary();
     let output = alone(&["man", &place.path().display().to_string()]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", output_text(&output));
     for (page, option) in [
         ("hearth", r"\-\-version"),
         ("hearth-serve", r"\-\-workers"),
@@ -309,7 +313,7 @@ fn help_and_version_are_words_too() {
         (&["version"], &["--version"]),
     ] {
         let (one, other) = (alone(words), alone(same));
-        assert!(one.status.success(), "{words:?}: {}", said(&one));
+        assert!(one.status.success(), "{words:?}: {}", output_text(&one));
         assert_eq!(one.stdout, other.stdout, "{words:?}");
         assert!(!one.stdout.is_empty(), "{words:?}");
     }

@@ -22,8 +22,8 @@ fn a_directory_of_another_user_in_the_place_of_the_control_directory_is_not_used
     let Err(Stopped { log, .. }) = refused.try_start() else {
         panic!("it started");
     };
-    let told = "/tmp/hearth-54321 belongs to user 0; remove it, or set XDG_RUNTIME_DIR to a directory of this user; choose another place with --control";
-    assert!(log.contains(told), "{log}");
+    let message = "/tmp/hearth-54321 belongs to user 0; remove it, or set XDG_RUNTIME_DIR to a directory of this user; choose another place with --control";
+    assert!(log.contains(message), "{log}");
     drop(taken);
 }
 
@@ -36,14 +36,14 @@ fn a_server_of_another_user_is_asked_only_where_root_named_it() {
         .inside(["sh", "-c", &start, "sh"])
         .start();
     let found = hearth(&server, &["status", "app.php"]);
-    let told = String::from_utf8_lossy(&found.stderr);
-    assert_eq!(found.status.code(), Some(1), "{told}");
+    let message = String::from_utf8_lossy(&found.stderr);
+    assert_eq!(found.status.code(), Some(1), "{message}");
     assert!(
-        told.contains("a process of user 54321 listens there, so nothing was asked"),
-        "{told}"
+        message.contains("a process of user 54321 listens there, so nothing was asked"),
+        "{message}"
     );
     assert!(found.stdout.is_empty());
-    let path = told.split(": ").nth(2).expect("the path of the socket");
+    let path = message.split(": ").nth(2).expect("the path of the socket");
     let named = hearth(&server, &["status", "--control", path]);
     assert!(
         named.status.success(),

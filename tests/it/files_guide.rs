@@ -22,7 +22,7 @@ fn shop(command: &str) -> ServerBuilder {
     rest.split_whitespace().fold(server, ServerBuilder::arg)
 }
 
-fn ask(server: &Server, request: &str) -> Response {
+fn send(server: &Server, request: &str) -> Response {
     let mut client = server.connect();
     client.send(format!("{request} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     match request.starts_with("HEAD") {
@@ -46,7 +46,7 @@ fn what_answers() {
     for row in rows {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let (request, status, what) = (cells[1].trim_matches('`'), cells[2], cells[3]);
-        let answer = ask(&server, request);
+        let answer = send(&server, request);
         assert_eq!(answer.status.to_string(), status, "{row}");
         if let Some(location) = what.strip_prefix("`Location: ") {
             assert_eq!(answer.header("location"), location.strip_suffix('`'));
@@ -67,16 +67,16 @@ fn how_long_files_are_kept() {
         .file("shop/public/build/app.js", "run()")
         .file("shop/public/build/service-worker.js", "work()")
         .start();
-    let said = |target| {
+    let cache_control = |target| {
         let answer = server.get(target);
         answer.header("cache-control").map(str::to_owned)
     };
-    assert_eq!(said("/docs/").as_deref(), Some("no-cache"));
+    assert_eq!(cache_control("/docs/").as_deref(), Some("no-cache"));
     assert_eq!(
-        said("/build/app.js").as_deref(),
+        cache_control("/build/app.js").as_deref(),
         Some("public, max-age=31536000, immutable")
     );
-    assert_eq!(said("/build/service-worker.js"), None);
+    assert_eq!(cache_control("/build/service-worker.js"), None);
     server.stop();
 }
 
@@ -132,6 +132,6 @@ fn a_single_page_app() {
     ] {
         assert_eq!(ok(&server.get(target)), text, "{target}");
     }
-    assert_eq!(ok(&ask(&server, "POST /users/7")), "the app");
+    assert_eq!(ok(&send(&server, "POST /users/7")), "the app");
     server.stop();
 }

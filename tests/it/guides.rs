@@ -235,16 +235,16 @@ fn under_systemd() {
         .iter()
         .fold(one_worker("return fn () => 'shop';"), ServerBuilder::arg);
     let server = manager.start(server);
-    assert!(manager.told().starts_with("READY=1\n"));
+    assert!(manager.received().starts_with("READY=1\n"));
     let reload = std::process::Command::new(testkit::hearth())
         .args(&value("ExecReload")[1..])
         .output();
     assert!(reload.expect("hearth starts").status.success());
-    assert!(manager.told().starts_with("RELOADING=1"));
-    assert!(manager.told().starts_with("READY=1\n"));
+    assert!(manager.received().starts_with("RELOADING=1"));
+    assert!(manager.received().starts_with("READY=1\n"));
     // As KillMode=mixed has it: the first process and no other.
     server.signal(rustix::process::Signal::TERM);
-    assert!(manager.told().starts_with("STOPPING=1\n"));
+    assert!(manager.received().starts_with("STOPPING=1\n"));
     server.stop();
 }
 

@@ -22,7 +22,7 @@ const LOGIN: &str = "POST /login?id=1&a[]=1&a[]=2 HTTP/1.1\r\nHost: x\r\nCookie:
 
 const BARE: &str = "GET /bare HTTP/1.1\r\nHost: x\r\n\r\n";
 
-fn ask(client: &mut Client, request: &str) -> String {
+fn answer_to(client: &mut Client, request: &str) -> String {
     client.send(request);
     ok(&client.response())
 }
@@ -36,13 +36,13 @@ fn as_under_fpm(requests: &[&str], ini: &[(&str, &str)]) -> Vec<String> {
     )
     .expect("a file can be written");
     let fpm = Fpm::start(root.path(), ini, "");
-    let ask_one = |request: &&str| {
+    let answer_to_one = |request: &&str| {
         let request = request
             .replace("/login?", "/index.php?")
             .replace("/bare ", "/index.php ");
-        ask(&mut Client::connect(&fpm.address()), &request)
+        answer_to(&mut Client::connect(&fpm.address()), &request)
     };
-    requests.iter().map(ask_one).collect()
+    requests.iter().map(answer_to_one).collect()
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn filter_input_sees_its_own_request_and_nothing_of_another() {
             }
             let server = server.start();
             for _ in 0..2 {
-                assert_eq!(ask(&mut server.connect(), LOGIN), expected[0]);
-                assert_eq!(ask(&mut server.connect(), BARE), expected[1]);
+                assert_eq!(answer_to(&mut server.connect(), LOGIN), expected[0]);
+                assert_eq!(answer_to(&mut server.connect(), BARE), expected[1]);
             }
             server.stop();
         }
@@ -80,10 +80,10 @@ fn filter_input_is_the_requests_own_while_others_wait() {
     let mut waiting = server.connect();
     waiting.send(LOGIN);
     until_handled(&server, 1);
-    assert_eq!(ask(&mut server.connect(), BARE), expected[1]);
+    assert_eq!(answer_to(&mut server.connect(), BARE), expected[1]);
     let_go(&server);
     assert_eq!(ok(&waiting.response()), expected[0]);
-    assert_eq!(ask(&mut server.connect(), BARE), expected[1]);
+    assert_eq!(answer_to(&mut server.connect(), BARE), expected[1]);
     server.stop();
 }
 
@@ -104,8 +104,8 @@ fn methods_of_the_request_leave_filter_input_alone() {
                 "--ini=filter.default=special_chars",
             ])
             .start();
-        assert_eq!(ask(&mut server.connect(), LOGIN), expected[0]);
-        assert_eq!(ask(&mut server.connect(), BARE), expected[1]);
+        assert_eq!(answer_to(&mut server.connect(), LOGIN), expected[0]);
+        assert_eq!(answer_to(&mut server.connect(), BARE), expected[1]);
         server.stop();
     }
 }
@@ -232,7 +232,7 @@ fn ob_gzhandler_after_a_request_with_superglobals() {
     .start();
     for _ in 0..20 {
         let request = "GET /server HTTP/1.1\r\nHost: x\r\nX: 1\r\n\r\n";
-        assert_eq!(ask(&mut server.connect(), request), "1");
+        assert_eq!(answer_to(&mut server.connect(), request), "1");
         assert_eq!(fetch(&server, "gzip"), (Some("gzip".to_owned()), true));
     }
     server.stop();
@@ -247,7 +247,7 @@ fn c_code_finds_the_requests_variables() {
     )
     .start();
     let request = "GET /?id=7 HTTP/1.1\r\nHost: x\r\nX: own\r\n\r\n";
-    assert_eq!(ask(&mut server.connect(), request), "found");
+    assert_eq!(answer_to(&mut server.connect(), request), "found");
     server.stop();
 }
 
@@ -285,7 +285,7 @@ fn what_the_entry_script_put_into_server_and_env_is_every_requests() {
                 r#"["boot","env","boot","boot",null,["boot","boot",[]]]"#,
                 "concurrency {concurrency}, opcache {opcache}, auto_globals_jit {jit}"
             );
-            let header = ask(
+            let header = answer_to(
                 &mut server.connect(),
                 "GET / HTTP/1.1\r\nHost: x\r\nX: 1\r\nX: 2\r\n\r\n",
             );

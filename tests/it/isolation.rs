@@ -259,13 +259,13 @@ fn opcache_is_on_and_shared() {
     .args(["--workers", "2", "--concurrency", "1", "--ini", "opcache.file_update_protection=0"])
     .start();
     std::fs::write(server.directory().join("later.php"), "<?php").expect("a file");
-    let ask = |path: &str| -> (u32, bool, bool, String) {
+    let request = |path: &str| -> (u32, bool, bool, String) {
         serde_json::from_str(&ok(&server.get(path))).expect("JSON")
     };
-    let (compiled_by, on, _, sapi) = ask("/compile");
+    let (compiled_by, on, _, sapi) = request("/compile");
     assert_eq!((on, &*sapi), (true, "hearth"));
     eventually("the other worker has it too", || {
-        let (pid, _, is_cached, _) = ask("/");
+        let (pid, _, is_cached, _) = request("/");
         assert!(is_cached, "{pid}, compiled by {compiled_by}");
         pid != compiled_by
     });

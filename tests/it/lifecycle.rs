@@ -177,14 +177,14 @@ fn a_reload_says_what_only_a_restart_changes() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     std::fs::write(server.directory().join("hearth.toml"), settings(8 << 20, 2)).expect("a file");
-    let said = reload();
+    let message = reload();
     assert!(
-        said.ends_with("; changed, but only a restart changes it: cache.size\n"),
-        "{said}"
+        message.ends_with("; changed, but only a restart changes it: cache.size\n"),
+        "{message}"
     );
     std::fs::write(server.directory().join("hearth.toml"), settings(4 << 20, 3)).expect("a file");
-    let said = reload();
-    assert!(!said.contains("restart"), "{said}");
+    let message = reload();
+    assert!(!message.contains("restart"), "{message}");
     server.stop();
 }
 
@@ -200,8 +200,8 @@ fn a_reload_that_fails_changes_nothing_and_says_so() {
     .expect("a file");
     let reload = hearth(&server, &["reload", "app.php"]);
     assert_eq!(reload.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&reload.stderr).into_owned();
-    assert!(said.contains("broken release"), "{said}");
+    let message = String::from_utf8_lossy(&reload.stderr).into_owned();
+    assert!(message.contains("broken release"), "{message}");
     assert_eq!(ok(&server.get("/")), "old");
     server.stop();
 }
@@ -220,10 +220,10 @@ fn a_new_generation_must_answer_the_probe_before_it_serves() {
     std::fs::write(server.directory().join("app.php"), bad).expect("a file");
     let reload = hearth(&server, &["reload", "app.php"]);
     assert_eq!(reload.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&reload.stderr).into_owned();
+    let message = String::from_utf8_lossy(&reload.stderr).into_owned();
     let expected =
         "GET /health (boot.probe) was answered with status 503, not 200 to 399:\nno database";
-    assert!(said.contains(expected), "{said}");
+    assert!(message.contains(expected), "{message}");
     assert_eq!(ok(&server.get("/")), "app");
     server.stop();
     let refused = Server::app(".")

@@ -46,13 +46,13 @@ fn the_cache_is_cleared_while_workers_rest() {
 #[test]
 fn the_cache_is_cleared_under_load() {
     let server = site().start();
-    let ask = |_, done: &Done| {
+    let request = |_, done: &Done| {
         let mut client = server.connect();
         while !done.is_done() {
             assert_ne!(ok(&client.get("/")), "");
         }
     };
-    meanwhile(8, ask, || {
+    meanwhile(8, request, || {
         for n in 1..=10 {
             // opcache refuses for a moment, between counting that it was cleared and being in use again.
             eventually("it is to be cleared", || {

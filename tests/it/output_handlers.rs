@@ -29,7 +29,7 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-fn ask(address: &str, method: &str, target: &str, accepts: bool) -> Response {
+fn request(address: &str, method: &str, target: &str, accepts: bool) -> Response {
     let mut client = Client::connect(address);
     let accept = if accepts {
         "Accept-Encoding: gzip\r\n"
@@ -86,7 +86,7 @@ fn a_returned_response_beside_a_compressor() {
     ] {
         for query in ["", "?echoes=1", "?by=ini", "?by=ini&echoes=1"] {
             let target = format!("/{path}{query}");
-            let response = ask(&server.address(), "GET", &target, true);
+            let response = request(&server.address(), "GET", &target, true);
             assert_eq!(response.header("content-encoding"), None, "{target}");
             assert_eq!(response.header("vary"), None, "{target}");
             assert!(response.status < 300, "{target}");
@@ -124,7 +124,7 @@ fn what_is_returned_after_a_flush_goes_through_the_compressor() {
         ("/pieces", "end"),
         ("/list", "end"),
     ] {
-        let response = ask(&server.address(), "GET", path, true);
+        let response = request(&server.address(), "GET", path, true);
         assert_eq!(response.header("content-encoding"), Some("gzip"), "{path}");
         let text = unpacked(&response.body);
         let text = String::from_utf8_lossy(&text);
@@ -194,10 +194,10 @@ fn a_classic_script_with_a_compressor_answers_as_under_php_fpm() {
             for (method, accepts) in [("GET", true), ("GET", false), ("HEAD", true)] {
                 let target = format!("/cases.php?case={case}");
                 let what = format!("{ini:?} {method} {case}, accepts {accepts}");
-                let response = ask(&server.address(), method, &target, accepts);
+                let response = request(&server.address(), method, &target, accepts);
                 assert_whole(&what, &response);
                 let found = read(&response);
-                let expected = read(&ask(&fpm.address(), method, &target, accepts));
+                let expected = read(&request(&fpm.address(), method, &target, accepts));
                 if found != expected {
                     differ.push(format!("{what}:\n  {found}\n  under php-fpm\n  {expected}"));
                 }
@@ -220,7 +220,7 @@ fn a_script_that_says_its_length_sends_that_many_bytes() {
                 "<?php header('Content-Length: 5000'); echo str_repeat('text ', 1000);",
             )
             .start();
-        let response = ask(&server.address(), "GET", "/", true);
+        let response = request(&server.address(), "GET", "/", true);
         assert_whole(ini, &response);
         assert!(read(&response).ends_with(&"text ".repeat(1000)), "{ini}");
         server.stop();

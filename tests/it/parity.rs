@@ -56,7 +56,7 @@ fn site() -> tempfile::TempDir {
     root
 }
 
-fn ask(address: &str, root: &Path, shape: &Shape) -> Facts {
+fn request(address: &str, root: &Path, shape: &Shape) -> Facts {
     let mut client = Client::connect(address);
     client.send(&shape.bytes);
     let head = shape.bytes.starts_with(b"HEAD ");
@@ -127,8 +127,8 @@ fn peers() -> &'static Vec<(Facts, Facts)> {
             .iter()
             .map(|shape| {
                 (
-                    ask(&apache.address(), root.path(), shape),
-                    ask(&fpm.address(), root.path(), shape),
+                    request(&apache.address(), root.path(), shape),
+                    request(&fpm.address(), root.path(), shape),
                 )
             })
             .collect()
@@ -147,7 +147,7 @@ fn compare(dispatch: &str) {
     let mut used = BTreeSet::new();
     let mut problems = Vec::new();
     for (shape, (apache, fpm)) in shapes::all().iter().zip(peers()) {
-        let hearth = ask(&server.address(), root.path(), shape);
+        let hearth = request(&server.address(), root.path(), shape);
         for name in names([&hearth, fpm, apache]) {
             let all = [hearth.get(name), fpm.get(name), apache.get(name)];
             if all.iter().all(|one| *one == all[0]) {

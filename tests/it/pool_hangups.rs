@@ -114,7 +114,7 @@ fn hang_up_on((dsn, port): (String, u16), user: &str, ports: &str) {
         .env("DSN", dsn.clone())
         .env("DB_USER", user)
         .start();
-    let look = Server::script(
+    let observer = Server::script(
         r"$pdo = new PDO(getenv('DSN'), getenv('DB_USER'), getenv('DB_USER'));
           return fn (Hearth\Request $request): string => (string) $pdo->query($request->body())->fetchColumn();",
     )
@@ -130,7 +130,7 @@ fn hang_up_on((dsn, port): (String, u16), user: &str, ports: &str) {
         || {
             let end = Instant::now() + Duration::from_secs(6);
             while Instant::now() < end {
-                let seen = ok(&look.connect().post("/", "text/plain", ports));
+                let seen = ok(&observer.connect().post("/", "text/plain", ports));
                 most = most.max(open(&seen, port));
             }
         },
@@ -141,7 +141,7 @@ fn hang_up_on((dsn, port): (String, u16), user: &str, ports: &str) {
     eventually("nothing is left", || {
         ok(&server.get("/bank")) == r#"{"active":0,"lingering":0,"waiting":0}"#
     });
-    look.stop();
+    observer.stop();
     server.stop();
 }
 

@@ -157,10 +157,10 @@ fn shop(database: &MariaDb, workers: &str, size: &str) -> ServerBuilder {
 }
 
 /// Asks a database of its own how it is.
-struct Look(Server, Client);
+struct Monitor(Server, Client);
 
-impl Look {
-    fn at(database: &MariaDb) -> Look {
+impl Monitor {
+    fn at(database: &MariaDb) -> Monitor {
         let server = Server::script(
             r"$pdo = new Hearth\Pool\Pdo(getenv('DSN'), 'root', '', size: 1, minimumIdle: 1);
               return fn (Hearth\Request $request): string => (string) $pdo->query($request->body())->fetchColumn();",
@@ -169,7 +169,7 @@ impl Look {
         .env("DSN", format!("mysql:unix_socket={};dbname=hearth", database.socket.display()))
         .start();
         let client = server.connect();
-        Look(server, client)
+        Monitor(server, client)
     }
 
     fn number(&mut self, query: &str) -> u64 {
@@ -186,7 +186,7 @@ impl Look {
 
 /// Clients ask for a while.
 fn under_queries(server: &Server, meanwhile: impl FnOnce()) {
-    let ask = |_, done: &Done| {
+    let request = |_, done: &Done| {
         let mut client = server.connect();
         while !done.is_done() {
             client.send("GET /query HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -197,18 +197,18 @@ fn under_queries(server: &Server, meanwhile: impl FnOnce()) {
             }
         }
     };
-    traffic::meanwhile(64, ask, meanwhile);
+    traffic::meanwhile(64, request, meanwhile);
 }
 
 #[test]
 fn the_database_never_sees_more_than_the_total_of_four_workers() {
     let database = MariaDb::start();
     let server = shop(&database, "4", "20").start();
-    let mut look = Look::at(&database);
+    let mut monitor = Monitor::at(&database);
     let mut seen = Vec::new();
     under_queries(&server, || {
         for _ in 0..1500 {
-            seen.push(look.connections());
+            seen.push(monitor.connections());
         }
     });
     let most = seen.iter().max().expect("some");
@@ -217,12 +217,12 @@ fn the_database_never_sees_more_than_the_total_of_four_workers() {
     // A worker that dies gives its share back: the others have all of it, as soon as the database has noticed.
     under_queries(&server, || {
         kill(server.workers()[0], Signal::KILL);
-        eventually("all 20 are in use again", || look.connections() == 20);
+        eventually("all 20 are in use again", || monitor.connections() == 20);
         for _ in 0..500 {
-            assert!(look.connections() <= 20);
+            assert!(monitor.connections() <= 20);
         }
     });
-    look.0.stop();
+    monitor.0.stop();
     server.stop();
 }
 
@@ -243,23 +243,23 @@ fn the_database_never_sees_more_than_the_total_of_workers_that_come_and_go() {
         .env("DSN", database.dsn())
         .env("SIZE", "20")
         .start();
-    let mut look = Look::at(&database);
+    let mut monitor = Monitor::at(&database);
     for round in 0..4 {
         under_queries(&server, || {
             eventually("workers came", || {
-                assert!(look.connections() <= 20, "{round}");
+                assert!(monitor.connections() <= 20, "{round}");
                 server.workers().len() > 2
             });
             for _ in 0..200 {
-                assert!(look.connections() <= 20, "{round}");
+                assert!(monitor.connections() <= 20, "{round}");
             }
         });
         eventually("they have left", || {
-            assert!(look.connections() <= 20, "{round}");
+            assert!(monitor.connections() <= 20, "{round}");
             server.workers().len() == 1
         });
     }
-    look.0.stop();
+    monitor.0.stop();
     server.stop();
 }
 
@@ -268,7 +268,7 @@ fn reloads_and_the_end_let_what_is_out_come_back() {
     let database = MariaDb::start();
     database.run("CREATE TABLE hearth.long_ones (id INT)");
     let server = shop(&database, "2", "8").start();
-    let mut look = Look::at(&database);
+    let mut monitor = Monitor::at(&database);
     let begin = |from: u32, clients: &mut Vec<Client>| {
         for id in from..from + 6 {
             let mut client = server.connect();
@@ -279,7 +279,7 @@ fn reloads_and_the_end_let_what_is_out_come_back() {
     let mut clients = Vec::new();
     begin(0, &mut clients);
     eventually("all are in the database", || {
-        look.number(
+        monitor.number(
             "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP(1%'",
         ) == 6
     });
@@ -289,14 +289,14 @@ fn reloads_and_the_end_let_what_is_out_come_back() {
         assert_eq!(ok(&client.response()), "done");
     }
     clients.clear();
-    assert_eq!(look.number("SELECT COUNT(*) FROM long_ones"), 6);
+    assert_eq!(monitor.number("SELECT COUNT(*) FROM long_ones"), 6);
     eventually("the old workers' connections are closed", || {
-        look.connections() <= 1
+        monitor.connections() <= 1
     });
 
     begin(6, &mut clients);
     eventually("all are in the database", || {
-        look.number(
+        monitor.number(
             "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP(1%'",
         ) == 6
     });
@@ -305,12 +305,12 @@ fn reloads_and_the_end_let_what_is_out_come_back() {
         assert_eq!(ok(&client.response()), "done");
     }
     stopping.join().expect("it stops");
-    assert_eq!(look.number("SELECT COUNT(*) FROM long_ones"), 12);
-    eventually("none is left", || look.connections() == 0);
+    assert_eq!(monitor.number("SELECT COUNT(*) FROM long_ones"), 12);
+    eventually("none is left", || monitor.connections() == 0);
     // Each was closed as a client should: the database has nothing to complain of.
     let aborted = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'ABORTED_CLIENTS'";
-    assert_eq!(look.number(aborted), 0);
-    look.0.stop();
+    assert_eq!(monitor.number(aborted), 0);
+    monitor.0.stop();
 }
 
 /// The libraries' classes are first used in requests, of two workers at once: opcache must not fill superglobals then.
@@ -318,7 +318,7 @@ fn reloads_and_the_end_let_what_is_out_come_back() {
 fn two_hundred_transactions_at_once_mix_and_lose_nothing() {
     let database = MariaDb::start();
     let server = shop(&database, "2", "8").start();
-    let mut look = Look::at(&database);
+    let mut monitor = Monitor::at(&database);
     for library in ["doctrine", "eloquent"] {
         database.run("CREATE OR REPLACE TABLE hearth.ledger (no INT AUTO_INCREMENT PRIMARY KEY, id INT UNIQUE, n INT)");
         let targets: Vec<String> = (1..=200).map(|id| format!("/{library}?id={id}")).collect();
@@ -330,7 +330,7 @@ fn two_hundred_transactions_at_once_mix_and_lose_nothing() {
             assert_eq!(n, (2 * id).to_string(), "{library}");
             let no = no.parse().expect("a number");
             assert_eq!(
-                look.number(&format!("SELECT id FROM ledger WHERE no = {no}")),
+                monitor.number(&format!("SELECT id FROM ledger WHERE no = {no}")),
                 id
             );
             numbers.push(no);
@@ -339,13 +339,13 @@ fn two_hundred_transactions_at_once_mix_and_lose_nothing() {
         numbers.dedup();
         assert_eq!(numbers.len(), 200, "{library}");
         assert_eq!(
-            look.number("SELECT SUM(n) FROM ledger"),
+            monitor.number("SELECT SUM(n) FROM ledger"),
             40_200,
             "{library}"
         );
     }
     let (answers, _) = at_once(&server, &same("/query", 200));
     assert!(answers.iter().all(|answer| answer.status == 200));
-    look.0.stop();
+    monitor.0.stop();
     server.stop();
 }

@@ -66,7 +66,7 @@ fn what_was_borrowed_at_boot_comes_back() {
         ok(&server.get("/stats")).starts_with("0 ")
     });
     assert_eq!(ok(&server.get("/two")), "[1,2]");
-    let asks = |number: usize, done: &Done| {
+    let request_all = |number: usize, done: &Done| {
         let mut client = server.connect();
         while !done.is_done() {
             client.send(format!("GET /?n={number} HTTP/1.1\r\nHost: a\r\n\r\n"));
@@ -77,7 +77,9 @@ fn what_was_borrowed_at_boot_comes_back() {
             );
         }
     };
-    traffic::meanwhile(8, asks, || std::thread::sleep(Duration::from_millis(300)));
+    traffic::meanwhile(8, request_all, || {
+        std::thread::sleep(Duration::from_millis(300))
+    });
     let stopping = Instant::now();
     server.stop();
     assert!(stopping.elapsed() < Duration::from_secs(5));
@@ -92,7 +94,7 @@ const SHARED: &str = r"
         return (string) getmypid();
     };";
 
-fn ask(client: &mut Client, path: &str) -> String {
+fn request(client: &mut Client, path: &str) -> String {
     client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
     ok(&client.response())
 }
@@ -104,7 +106,7 @@ fn clients(server: &Server, counts: [usize; 2]) -> Vec<(Client, usize)> {
     let mut spare = Vec::new();
     while found.len() < counts[0] + counts[1] {
         let mut client = server.connect();
-        let worker = ask(&mut client, "/");
+        let worker = request(&mut client, "/");
         let next = by_worker.len();
         let index = *by_worker.entry(worker).or_insert(next);
         if found.iter().filter(|(_, of)| *of == index).count() < counts[index] {
@@ -124,9 +126,9 @@ fn share(server: &Server, counts: [usize; 2]) -> (Vec<Duration>, usize) {
         std::thread::spawn(move || {
             let mut times = Vec::new();
             while Instant::now() < until {
-                let asked = Instant::now();
-                ask(&mut client, "/query");
-                times.push(asked.elapsed());
+                let began = Instant::now();
+                request(&mut client, "/query");
+                times.push(began.elapsed());
             }
             (worker, times)
         })

@@ -22,7 +22,7 @@ fn setting(name: &str) -> Option<u64> {
 }
 
 /// Sends requests until one shows a problem or `leases` were made; every ninth client leaves.
-fn ask(server: &Server, seeds: &AtomicU64, leases: u64) -> (u64, Vec<String>) {
+fn request(server: &Server, seeds: &AtomicU64, leases: u64) -> (u64, Vec<String>) {
     let (mut committed, mut problems) = (0, Vec::new());
     let mut client = server.connect();
     while problems.is_empty() {
@@ -134,7 +134,7 @@ fn leases_lose_no_place_no_waiter_and_no_healthy_transaction() {
     let leases = setting("SOAK_LEASES").unwrap_or(LEASES);
     let (committed, problems) = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|_| scope.spawn(|| ask(&server, &seeds, leases)))
+            .map(|_| scope.spawn(|| request(&server, &seeds, leases)))
             .collect();
         clients
             .into_iter()

@@ -31,7 +31,7 @@ fn slice(pid: u32) -> Option<u64> {
 }
 
 /// Since Linux 6.12 a process says how long its slice is, and what is woken goes before one with a longer slice.
-fn slices_can_be_said() -> bool {
+fn can_set_slice() -> bool {
     let release = rustix::system::uname()
         .release()
         .to_string_lossy()
@@ -44,7 +44,7 @@ fn slices_can_be_said() -> bool {
 
 #[test]
 fn a_worker_that_computes_gives_way_to_what_is_woken() {
-    if !slices_can_be_said() {
+    if !can_set_slice() {
         eprintln!("skipped: this kernel is older than 6.12");
         return;
     }

@@ -8,8 +8,8 @@ use crate::support::{UNTIL_GO, eventually, let_go, ok, until_handled};
 fn extension(folder: &std::path::Path, name: &str, defines: &[&str]) -> String {
     let names = ["php-config8.4", "php-config8.2", "php-config"];
     let includes = names.iter().find_map(|name| {
-        let asked = std::process::Command::new(name).arg("--includes").output();
-        String::from_utf8(asked.ok()?.stdout).ok()
+        let output = std::process::Command::new(name).arg("--includes").output();
+        String::from_utf8(output.ok()?.stdout).ok()
     });
     let includes = includes.expect("php-config");
     let library = folder.join(format!("{name}.so"));

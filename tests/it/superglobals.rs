@@ -293,7 +293,7 @@ fn sessions_keep_their_data_between_requests() {
 /// Background work has none of a request. What it writes there is its own, over its waits too.
 #[test]
 fn what_background_work_writes_to_superglobals_is_its_own() {
-    let look = "[$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_SESSION ?? null, $_SERVER['mine'] ?? null, $_ENV['mine'] ?? null]";
+    let expression = "[$_GET, $_POST, $_COOKIE, $_FILES, $_REQUEST, $_SESSION ?? null, $_SERVER['mine'] ?? null, $_ENV['mine'] ?? null]";
     let server = one_worker(
         &r"function look() { return json_encode(LOOK); }
         function write($text) {
@@ -315,7 +315,7 @@ fn what_background_work_writes_to_superglobals_is_its_own() {
             return look();
         };"
             .replace("UNTIL_GO", UNTIL_GO)
-            .replace("LOOK", look),
+            .replace("LOOK", expression),
     )
     .start();
     let fresh = "[[],[],[],[],[],null,null,null]";

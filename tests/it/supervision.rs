@@ -16,7 +16,7 @@ use crate::support::{
 
 const PID: &str = "return fn () => (string) getmypid();";
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -44,9 +44,9 @@ fn one_server_per_app_and_control_socket() {
     let again = hearth(&server, &words);
     assert_eq!(again.status.code(), Some(1));
     assert!(
-        said(&again).contains("is running already"),
+        output_text(&again).contains("is running already"),
         "{}",
-        said(&again)
+        output_text(&again)
     );
     ok(&server.get("/"));
     server.stop();
@@ -176,7 +176,11 @@ fn a_reload_reads_the_configuration_again() {
     std::fs::write(&file, "[php.ino]\nmemory_limit = '80M'\n").expect("a file");
     let reload = hearth(&server, &["reload", "app.php"]);
     assert_eq!(reload.status.code(), Some(1));
-    assert!(said(&reload).contains("php.ino"), "{}", said(&reload));
+    assert!(
+        output_text(&reload).contains("php.ino"),
+        "{}",
+        output_text(&reload)
+    );
     assert_eq!(ok(&server.get("/")), "90M");
     server.stop();
 }
@@ -251,13 +255,17 @@ fn the_service_manager_is_told() {
         "READY=1\nSTATUS=Serving: 1 worker on {}; generation ",
         server.url()
     );
-    assert_eq!(manager.told(), serving.clone() + "1");
+    assert_eq!(manager.received(), serving.clone() + "1");
     server.signal(Signal::HUP);
-    assert!(manager.told().starts_with("RELOADING=1\nMONOTONIC_USEC="));
-    assert_eq!(manager.told(), serving + "2");
+    assert!(
+        manager
+            .received()
+            .starts_with("RELOADING=1\nMONOTONIC_USEC=")
+    );
+    assert_eq!(manager.received(), serving + "2");
     server.signal(Signal::TERM);
     assert_eq!(
-        manager.told(),
+        manager.received(),
         "STOPPING=1\nSTATUS=Stopping: 0 requests in flight"
     );
     server.stop();
@@ -267,9 +275,9 @@ fn the_service_manager_is_told() {
 fn the_watchdog_of_the_service_manager_is_fed() {
     let manager = ServiceManager::new();
     let server = manager.start(one_worker(PID).env("WATCHDOG_USEC", "200000"));
-    assert!(manager.told().starts_with("READY=1\n"));
+    assert!(manager.received().starts_with("READY=1\n"));
     for _ in 0..3 {
-        assert_eq!(manager.told(), "WATCHDOG=1");
+        assert_eq!(manager.received(), "WATCHDOG=1");
     }
     server.stop();
 }
@@ -320,7 +328,7 @@ fn config_shows_every_value_and_its_origin() {
         .file("hearth.toml", "[request]\ntimeout = 5\n")
         .start();
     let shown = hearth(&server, &["config", "app.php", "--workers", "3"]);
-    assert_eq!(shown.status.code(), Some(0), "{}", said(&shown));
+    assert_eq!(shown.status.code(), Some(0), "{}", output_text(&shown));
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
     let origin = |key: &str| {
         let line = text

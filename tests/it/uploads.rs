@@ -80,7 +80,7 @@ fn expected(name: &str, content: &str) -> String {
 fn uploads_at_the_same_time_do_not_meet() {
     let large = "a".repeat(100_000);
     let (one, two) = (form("one", &large), form("two", "b"));
-    let (says_one, says_two) = (expected("one", &large), expected("two", "b"));
+    let (text_one, text_two) = (expected("one", &large), expected("two", "b"));
     for progress in [false, true] {
         for path in ["/", "/child"] {
             let mut server = one_worker(ECHO).arg("--dispatch=direct");
@@ -94,9 +94,9 @@ fn uploads_at_the_same_time_do_not_meet() {
                 until_handled(&server, 1);
                 let mut second = server.connect();
                 second.send(head(path, "twosession", two.len()) + &two);
-                assert_eq!(ok(&second.response()), says_two);
+                assert_eq!(ok(&second.response()), text_two);
                 first.send(rest);
-                assert_eq!(ok(&first.response()), says_one);
+                assert_eq!(ok(&first.response()), text_one);
             }
             assert_eq!(server.workers(), worker, "it lives");
             server.stop();
@@ -117,7 +117,7 @@ fn the_progress_of_an_upload_is_seen_while_it_comes() {
             .arg(format!("--ini=session.upload_progress.cleanup={cleanup}"))
             .arg("--dispatch=direct")
             .start();
-        let ask = |session: &str| {
+        let request = |session: &str| {
             let mut client = server.connect();
             client.send(format!(
                 "GET / HTTP/1.1\r\nHost: x\r\nCookie: PHPSESSID={session}\r\n\r\n"
@@ -126,17 +126,19 @@ fn the_progress_of_an_upload_is_seen_while_it_comes() {
         };
         let body = form("one", &"x".repeat(200_000));
         let (mut client, rest) = half_sent(&server, "/upload", "mine", &body);
-        eventually("progress", || ask("mine").contains(r#""field_name":"one""#));
-        let seen = ask("mine");
+        eventually("progress", || {
+            request("mine").contains(r#""field_name":"one""#)
+        });
+        let seen = request("mine");
         assert!(
             seen.contains(r#""done":false"#)
                 && seen.contains(&format!(r#""content_length":{}"#, body.len())),
             "{seen}"
         );
-        assert_eq!(ask("another"), r#"{"done":"none"}"#);
+        assert_eq!(request("another"), r#"{"done":"none"}"#);
         client.send(rest);
         assert_eq!(ok(&client.response()), r#"{"own":null,"files":2}"#);
-        assert!(ask("mine").contains(after), "{}", ask("mine"));
+        assert!(request("mine").contains(after), "{}", request("mine"));
         server.stop();
     }
 }
@@ -160,7 +162,7 @@ fn leaves_nothing(dispatch: &str, progress: bool) {
     }
     let server = server.start();
     let (body, worker) = (form("one", &"y".repeat(500_000)), server.workers());
-    let says = expected("one", &"y".repeat(500_000));
+    let text = expected("one", &"y".repeat(500_000));
     let mut memory = Vec::new();
     for round in 0..12 {
         let (client, _) = half_sent(&server, "/", "mine", &body);
@@ -175,7 +177,7 @@ fn leaves_nothing(dispatch: &str, progress: bool) {
         });
         let mut whole = server.connect();
         whole.send(head("/", "mine", body.len()) + &body);
-        assert_eq!(ok(&whole.response()), says);
+        assert_eq!(ok(&whole.response()), text);
         if round > 3 {
             memory.push(ok(&server.get("/memory")).parse::<i64>().expect("a number"));
         }
@@ -201,7 +203,7 @@ fn an_upload_that_is_ended_early_spares_the_session() {
     .args(PROGRESS)
     .args(["--dispatch", "direct"])
     .start();
-    let ask = |query: &str| {
+    let request = |query: &str| {
         let mut client = server.connect();
         client.send(format!(
             "GET /session?{query} HTTP/1.1\r\nHost: x\r\nCookie: PHPSESSID=mine\r\n\r\n"
@@ -209,16 +211,16 @@ fn an_upload_that_is_ended_early_spares_the_session() {
         ok(&client.response())
     };
     let body = form("one", &"x".repeat(100_000));
-    assert_eq!(ask("first"), r#"{"own":"first"}"#);
+    assert_eq!(request("first"), r#"{"own":"first"}"#);
     for _ in 0..5 {
         let (client, _) = half_sent(&server, "/upload", "mine", &body);
-        eventually("progress", || ask("").contains(r#""field_name":"one""#));
+        eventually("progress", || request("").contains(r#""field_name":"one""#));
         drop(client);
         eventually("it has ended", || server.in_flight() == 0);
-        assert_eq!(ask(""), r#"{"own":"first"}"#);
+        assert_eq!(request(""), r#"{"own":"first"}"#);
         let (mut client, _) = half_sent(&server, "/cancel", "mine", &body);
         assert_eq!(ok(&client.response()), "cancelled");
-        assert_eq!(ask(""), r#"{"own":"first"}"#);
+        assert_eq!(request(""), r#"{"own":"first"}"#);
     }
     server.stop();
 }

@@ -170,18 +170,18 @@ fn sections_of_php_ini() {
         .env("PHP_INI_SCAN_DIR", format!(":{root}"))
         .start();
     let mut client = server.connect();
-    let mut ask = |host: &str, target: &str| {
+    let mut request = |host: &str, target: &str| {
         client.send(format!(
             "GET {target}?k=user_agent,precision HTTP/1.1\r\nHost: {host}\r\n\r\n"
         ));
         ok(&client.response())
     };
     for _ in 0..2 {
-        assert_eq!(ask("localhost", "/show.php"), ";14;");
-        assert_eq!(ask("localhost", "/a/show.php"), "path;14;");
-        assert_eq!(ask("localhost", "/a/b/show.php"), "path;14;");
-        assert_eq!(ask("EXAMPLE.com:8080", "/show.php"), "host;9;");
-        assert_eq!(ask("example.com", "/a/show.php"), "path;9;");
+        assert_eq!(request("localhost", "/show.php"), ";14;");
+        assert_eq!(request("localhost", "/a/show.php"), "path;14;");
+        assert_eq!(request("localhost", "/a/b/show.php"), "path;14;");
+        assert_eq!(request("EXAMPLE.com:8080", "/show.php"), "host;9;");
+        assert_eq!(request("example.com", "/a/show.php"), "path;9;");
     }
     server.stop();
 }

@@ -60,29 +60,31 @@ fn written(raw: &Raw, option: &'static Opt) -> Vec<Effective> {
 
 /// Returns the value of an option that was not set, and how it was decided.
 fn decided(key: &str, settings: &Settings) -> Option<(String, String)> {
-    let said = |value: &dyn ToString, why: &str| Some((value.to_string(), why.to_owned()));
+    let decision = |value: &dyn ToString, why: &str| Some((value.to_string(), why.to_owned()));
     match key {
         "mode" => match (settings.mode, settings.app.is_dir()) {
-            (Mode::Classic, _) => said(&"classic", "the app is a folder"),
-            (Mode::Resident, _) => said(&"resident", "the app is a script"),
+            (Mode::Classic, _) => decision(&"classic", "the app is a folder"),
+            (Mode::Resident, _) => decision(&"resident", "the app is a script"),
         },
         "site.root" => match (&settings.site.root, settings.mode) {
-            (Some(root), _) => said(&root.display(), "the folder exists"),
-            (None, Mode::Classic) => said(&"", "the document root is the app's folder"),
-            (None, Mode::Resident) => said(&"", "no folder public beside the app"),
+            (Some(root), _) => decision(&root.display(), "the folder exists"),
+            (None, Mode::Classic) => decision(&"", "the document root is the app's folder"),
+            (None, Mode::Resident) => decision(&"", "no folder public beside the app"),
         },
         "workers.count" => workers(settings),
         "workers.min" => match settings.workers {
-            Workers::Between { least, .. } => said(&least, "one per CPU, no more than workers.max"),
+            Workers::Between { least, .. } => {
+                decision(&least, "one per CPU, no more than workers.max")
+            }
             _ => None,
         },
         "workers.max" => match settings.workers {
             Workers::Between { .. } => None,
-            _ => said(&"", "the number of workers is fixed"),
+            _ => decision(&"", "the number of workers is fixed"),
         },
         "workers.concurrency" => match settings.concurrency {
-            Some(number) => said(&number, "classic mode"),
-            None => said(
+            Some(number) => decision(&number, "classic mode"),
+            None => decision(
                 &CONCURRENT,
                 "for a handler; 1 for the kernel of a framework, as `hearth check` reports",
             ),
@@ -94,15 +96,15 @@ fn decided(key: &str, settings: &Settings) -> Option<(String, String)> {
                 true => "by workers.concurrency: one worker",
                 false => "several workers",
             };
-            said(&settings.dispatch(concurrency), why)
+            decision(&settings.dispatch(concurrency), why)
         }
         "php.display_errors" => match settings.watch {
-            true => said(&true, "watch is on"),
-            false => said(&false, "watch is off"),
+            true => decision(&true, "watch is on"),
+            false => decision(&false, "watch is off"),
         },
         "config" => match &settings.config_file {
-            Some(path) => said(&path.display(), "the file exists"),
-            None => said(&"", "no hearth.toml beside the app"),
+            Some(path) => decision(&path.display(), "the file exists"),
+            None => decision(&"", "no hearth.toml beside the app"),
         },
         _ => None,
     }

@@ -74,7 +74,7 @@ impl Raw {
     ) -> Raw {
         let mut raw = Raw::default();
         for (option, given) in arguments {
-            raw.say(option, given);
+            raw.add(option, given);
         }
         raw.take_environment(environment);
         let named = raw
@@ -134,7 +134,7 @@ impl Raw {
         self.problems.push(Problem { place, what });
     }
 
-    fn say(&mut self, option: &'static Opt, given: Given) {
+    fn add(&mut self, option: &'static Opt, given: Given) {
         self.given.entry(option.key).or_default().push(given);
     }
 

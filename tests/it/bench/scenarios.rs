@@ -240,7 +240,7 @@ fn classes_and_a_real_application() {
 
 #[test]
 fn names_that_nothing_has_are_refused_with_those_that_there_are() {
-    for (words, said) in [
+    for (words, message) in [
         (
             &["nothing"][..],
             "no scenario called \"nothing\"; there are: basic,",
@@ -276,7 +276,7 @@ fn names_that_nothing_has_are_refused_with_those_that_there_are() {
     ] {
         let done = Bench::new(words).run();
         assert_eq!(done.code, Some(2), "{words:?}: {}", done.err);
-        assert!(done.err.contains(said), "{words:?}: {}", done.err);
+        assert!(done.err.contains(message), "{words:?}: {}", done.err);
     }
 }
 
@@ -363,9 +363,9 @@ fn the_guides_commands_are_understood() {
             .skip(2)
             .map(|word| word.trim_matches('\''))
             .collect();
-        let looks = ["doctor", "list"].contains(words.first().unwrap_or(&""));
+        let lists = ["doctor", "list"].contains(words.first().unwrap_or(&""));
         let own = words.contains(&"--rounds");
-        let short: &[&str] = if looks {
+        let short: &[&str] = if lists {
             &[]
         } else if own {
             &["--budget", "0"]
@@ -376,10 +376,10 @@ fn the_guides_commands_are_understood() {
         project(&bench);
         let done = bench.run();
         // With hardly any time nothing is measured, and that is said.
-        let code = if looks { 0 } else { 1 };
+        let code = if lists { 0 } else { 1 };
         assert_eq!(done.code, Some(code), "{line}: {}{}", done.out, done.err);
         assert!(
-            looks || done.err.contains("nothing could be measured"),
+            lists || done.err.contains("nothing could be measured"),
             "{line}: {}{}",
             done.out,
             done.err

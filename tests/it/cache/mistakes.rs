@@ -70,12 +70,12 @@ const MISTAKES: &[(&str, &str)] = &[
 #[test]
 fn mistakes_are_told() {
     let server = one_worker(RUN).args(["--cache-size", "1M"]).start();
-    for (code, told) in MISTAKES {
+    for (code, expected) in MISTAKES {
         let text = run(
             &server,
             &format!("try {{ {code}; }} catch (Throwable $e) {{ return $e->getMessage(); }}"),
         );
-        assert!(text.contains(told), "{code}: {text}");
+        assert!(text.contains(expected), "{code}: {text}");
     }
     server.stop();
     let none = one_worker(RUN).args(["--cache-size", "0"]).start();

@@ -32,7 +32,7 @@ fn status_and_metrics_show_it() {
 #[test]
 fn operators_see_and_change_it() {
     let server = workers(1).start();
-    let ask = |words: &[&str]| {
+    let cmd = |words: &[&str]| {
         let output = hearth(&server, &[&["cache"], words].concat());
         let text = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(text).expect("text"))
@@ -42,37 +42,37 @@ fn operators_see_and_change_it() {
         &server,
         "$cache->set('k', ['a' => [1, null]]); $cache->namespace('shop')->set('k', 'in'); $cache->set('o', new ArrayObject([1]));",
     );
-    assert_eq!(ask(&["get", "k", "app.php"]), done("[\"a\" => [1, null]]"));
+    assert_eq!(cmd(&["get", "k", "app.php"]), done("[\"a\" => [1, null]]"));
     assert_eq!(
-        ask(&["get", "k", "app.php", "--namespace", "shop"]),
+        cmd(&["get", "k", "app.php", "--namespace", "shop"]),
         done("\"in\"")
     );
-    assert!(ask(&["get", "o", "app.php"]).1.contains("ArrayObject"));
+    assert!(cmd(&["get", "o", "app.php"]).1.contains("ArrayObject"));
     assert_eq!(
-        ask(&["get", "none", "app.php"]),
+        cmd(&["get", "none", "app.php"]),
         (
             Some(1),
             "hearth: there is no value with the key none\n".into()
         )
     );
     assert_eq!(
-        ask(&["set", "n", "41", "app.php", "--as-json", "--ttl", "100"]),
+        cmd(&["set", "n", "41", "app.php", "--as-json", "--ttl", "100"]),
         done("n is written")
     );
     assert_eq!(run(&server, "return $cache->increment('n');"), "42");
-    assert_eq!(ask(&["set", "t", "41", "app.php"]), done("t is written"));
+    assert_eq!(cmd(&["set", "t", "41", "app.php"]), done("t is written"));
     assert_eq!(run(&server, "return $cache->get('t');"), "\"41\"");
-    assert_eq!(ask(&["set", "n", "{", "app.php", "--as-json"]).0, Some(2));
-    let top = ask(&["top", "app.php"]).1;
+    assert_eq!(cmd(&["set", "n", "{", "app.php", "--as-json"]).0, Some(2));
+    let top = cmd(&["top", "app.php"]).1;
     assert!(
         top.contains("shop: k") && top.contains("expires in"),
         "{top}"
     );
-    assert!(ask(&["stats", "app.php"]).1.contains("evicted      0"));
-    assert_eq!(ask(&["delete", "n", "app.php"]), done("n is deleted"));
-    assert_eq!(ask(&["delete", "n", "app.php"]).0, Some(1));
+    assert!(cmd(&["stats", "app.php"]).1.contains("evicted      0"));
+    assert_eq!(cmd(&["delete", "n", "app.php"]), done("n is deleted"));
+    assert_eq!(cmd(&["delete", "n", "app.php"]).0, Some(1));
     assert_eq!(
-        ask(&["clear", "app.php", "--namespace", "shop"]),
+        cmd(&["clear", "app.php", "--namespace", "shop"]),
         done("the namespace shop is empty")
     );
     assert_eq!(
@@ -82,7 +82,7 @@ fn operators_see_and_change_it() {
         ),
         "[null,\"41\"]"
     );
-    assert_eq!(ask(&["clear", "app.php"]), done("the cache is empty"));
+    assert_eq!(cmd(&["clear", "app.php"]), done("the cache is empty"));
     assert_eq!(run(&server, "return $cache->get('t');"), "null");
     server.stop();
 }
@@ -91,7 +91,7 @@ fn operators_see_and_change_it() {
 #[test]
 fn operators_name_namespaces_within_namespaces() {
     let server = workers(1).start();
-    let ask = |words: &str| {
+    let cmd = |words: &str| {
         let words: Vec<&str> = words.split(' ').collect();
         let output = hearth(&server, &[&["cache"][..], &words].concat());
         String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
@@ -102,13 +102,13 @@ fn operators_name_namespaces_within_namespaces() {
         &server,
         "$cache->namespace('shop')->namespace('cart')->set('k', 'in');",
     );
-    assert_eq!(ask(&format!("get k {cart}")), "\"in\"\n");
+    assert_eq!(cmd(&format!("get k {cart}")), "\"in\"\n");
     assert!(
-        ask("get k app.php --namespace cart --namespace shop")
+        cmd("get k app.php --namespace cart --namespace shop")
             .contains("in the namespace cart: shop")
     );
     assert_eq!(
-        ask(&format!("clear {cart}")),
+        cmd(&format!("clear {cart}")),
         "the namespace shop: cart is empty\n"
     );
     assert_eq!(run(&server, read), "null");
@@ -116,7 +116,7 @@ fn operators_name_namespaces_within_namespaces() {
         "$cache->namespace('shop')->clear();",
         "$cache->namespace('shop')->namespace('cart')->clear();",
     ] {
-        assert_eq!(ask(&format!("set k 7 {cart}")), "k is written\n");
+        assert_eq!(cmd(&format!("set k 7 {cart}")), "k is written\n");
         assert_eq!(run(&server, read), "\"7\"");
         run(&server, clear);
         assert_eq!(run(&server, read), "null", "{clear}");
@@ -128,7 +128,7 @@ fn operators_name_namespaces_within_namespaces() {
 #[test]
 fn mistakes_of_operators_are_told() {
     let server = workers(1).start();
-    let ask = |words: &[&OsStr]| {
+    let cmd = |words: &[&OsStr]| {
         let mut command = Command::new(testkit::hearth());
         command.arg("cache").args(words);
         command
@@ -138,37 +138,37 @@ fn mistakes_of_operators_are_told() {
         let text = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(text).expect("text"))
     };
-    let told = |words: &str| ask(&words.split(' ').map(OsStr::new).collect::<Vec<_>>());
+    let cmd_line = |words: &str| cmd(&words.split(' ').map(OsStr::new).collect::<Vec<_>>());
     for ttl in ["nan", "inf", "1e400", "0", "-5", "soon"] {
-        let (code, text) = told(&format!("set k v app.php --ttl {ttl}"));
+        let (code, text) = cmd_line(&format!("set k v app.php --ttl {ttl}"));
         assert!(
             code == Some(2) && text.contains("a number of seconds greater than 0"),
             "{text}"
         );
     }
     let brackets = "[".repeat(10_000);
-    let (code, text) = told(&format!("set k {brackets} app.php --as-json"));
+    let (code, text) = cmd_line(&format!("set k {brackets} app.php --as-json"));
     assert!(code == Some(2) && text.len() < 300, "{text}");
     assert!(text.contains("[\"… is not JSON: recursion limit"), "{text}");
     for question in ["get", "delete"] {
-        let (code, text) = ask(&[question, "", "app.php"].map(OsStr::new));
+        let (code, text) = cmd(&[question, "", "app.php"].map(OsStr::new));
         assert!(
             code == Some(1) && text.contains("a key has 1 to 1024 bytes"),
             "{text}"
         );
     }
-    assert_eq!(told("clear app.php --namespace=").0, Some(2));
+    assert_eq!(cmd_line("clear app.php --namespace=").0, Some(2));
     let bytes = OsStr::from_bytes(b"k\xff\n");
     let [app, value] = ["app.php", "v"].map(OsStr::new);
     let done = |text: &str| (Some(0), format!("{text}\n"));
     assert_eq!(
-        ask(&[OsStr::new("set"), bytes, value, app]),
+        cmd(&[OsStr::new("set"), bytes, value, app]),
         done(r"k\xff\n is written")
     );
     assert_eq!(run(&server, r#"return $cache->get("k\xff\n");"#), "\"v\"");
-    assert!(told("top app.php").1.contains(r"k\xff\n"));
+    assert!(cmd_line("top app.php").1.contains(r"k\xff\n"));
     assert_eq!(
-        ask(&[OsStr::new("delete"), bytes, app]),
+        cmd(&[OsStr::new("delete"), bytes, app]),
         done(r"k\xff\n is deleted")
     );
     server.stop();

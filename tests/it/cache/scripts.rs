@@ -120,22 +120,22 @@ fn a_script_goes_on_with_the_next_server() {
         .expect("hearth starts");
     let mut lines = BufReader::new(script.stdout.take().expect("a pipe")).lines();
     let input = script.stdin.take().expect("a pipe");
-    let mut ask = || {
+    let mut request = || {
         writeln!(&input).expect("it reads");
         lines.next().expect("it answers").expect("a line")
     };
     run(&first, "$cache->set('k', ['first']);");
-    assert_eq!([ask(), ask()], [r#"[["first"],true]"#; 2]);
+    assert_eq!([request(), request()], [r#"[["first"],true]"#; 2]);
     first.stop();
-    assert_eq!(ask(), "[null,true]");
+    assert_eq!(request(), "[null,true]");
     let second = start();
     run(&second, "$cache->set('k', ['second']);");
     eventually("the script has found the second server", || {
-        ask() == r#"[["second"],true]"#
+        request() == r#"[["second"],true]"#
     });
     kill(second.pid(), Signal::KILL);
     second.killed();
-    assert_eq!(ask(), "[null,true]");
+    assert_eq!(request(), "[null,true]");
     drop(input);
     assert!(script.wait().expect("it ran").success());
 }

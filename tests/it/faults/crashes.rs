@@ -92,9 +92,9 @@ fn workers_that_served_are_replaced_at_once_however_often() {
         let mut client = server.connect();
         client.send(format!("GET /segv?{n} HTTP/1.1\r\nHost: x\r\n\r\n"));
         assert!(client.try_response(false).is_err());
-        let asked = Instant::now();
+        let began = Instant::now();
         assert_eq!(ok(&server.get("/")), "fine");
-        longest = longest.max(asked.elapsed());
+        longest = longest.max(began.elapsed());
     }
     assert!(longest < Duration::from_secs(1), "a visit took {longest:?}");
     assert!(began.elapsed() < Duration::from_secs(18), "back-off");

@@ -245,10 +245,10 @@ fn an_exception_that_is_not_awaited_is_logged_as_one_that_is_not_caught() {
             "{path}: {line}"
         );
         // Background tasks and timers are no request's.
-        let asked = server.log().wait("asked", Duration::ZERO);
+        let marker = server.log().wait("asked", Duration::ZERO);
         assert_eq!(
             request_of(&line),
-            asked.as_deref().and_then(request_of),
+            marker.as_deref().and_then(request_of),
             "{path}: {line}"
         );
         server.stop();

@@ -25,9 +25,9 @@ fn attack(server: &Server, page: &str) -> (u32, Duration) {
     meanwhile(1, visit, || {
         let until = Instant::now() + ATTACK;
         while Instant::now() < until {
-            let asked = Instant::now();
+            let began = Instant::now();
             assert_eq!(ok(&server.get("/")), "fine");
-            longest = longest.max(asked.elapsed());
+            longest = longest.max(began.elapsed());
             attacks += 1;
         }
     });

@@ -26,7 +26,7 @@ fn app() -> ServerBuilder {
 }
 
 /// Its status; 0 if the connection broke.
-fn ask(server: &Server, head: &str, body: &str) -> u16 {
+fn request(server: &Server, head: &str, body: &str) -> u16 {
     let mut client = server.connect();
     let length = body.len();
     client.send(format!(
@@ -43,7 +43,10 @@ fn deaths(server: &Server) -> usize {
 fn a_request_that_killed_two_workers_is_not_run_a_third_time() {
     let server = app().args(["--workers", "1"]).start();
     let secret = "GET /segv?token=hunter2";
-    assert_eq!([ask(&server, secret, ""), ask(&server, secret, "")], [0, 0]);
+    assert_eq!(
+        [request(&server, secret, ""), request(&server, secret, "")],
+        [0, 0]
+    );
     let line = server.expect_log("request is refused for 60 s: it has killed two workers");
     assert!(
         line.contains(" ERROR supervisor: ")
@@ -66,7 +69,7 @@ fn a_request_that_killed_two_workers_is_not_run_a_third_time() {
     assert_eq!(metric(&server, "hearth_quarantined_total"), 5);
     // New code may well have mended it.
     assert!(hearth(&server, &["reload", "app.php"]).status.success());
-    assert_eq!(ask(&server, secret, ""), 0);
+    assert_eq!(request(&server, secret, ""), 0);
     let stopped = server.stop();
     assert!(!stopped.log.contains("hunter2"), "{}", stopped.log);
 }
@@ -98,9 +101,9 @@ fn behind_the_front_it_is_tried_on_two_workers_and_no_more() {
     let server = app().args(["--workers", "3", "--concurrency", "1"]).start();
     for (target, signal) in [("GET /segv", "SIGSEGV"), ("GET /kill", "SIGKILL")] {
         let before = deaths(&server);
-        assert_eq!(ask(&server, target, ""), 502);
+        assert_eq!(request(&server, target, ""), 502);
         server.expect_log(&format!("signal={signal}"));
-        assert_eq!(ask(&server, target, ""), 503);
+        assert_eq!(request(&server, target, ""), 503);
         assert_eq!(deaths(&server) - before, 2);
     }
     assert_eq!(ok(&server.get("/")), "fine");
@@ -111,11 +114,11 @@ fn behind_the_front_it_is_tried_on_two_workers_and_no_more() {
 fn behind_the_front_another_body_is_another_request() {
     let server = app().args(["--workers", "2", "--concurrency", "1"]).start();
     for _ in 0..2 {
-        assert_eq!(ask(&server, "POST /form", "die"), 502);
+        assert_eq!(request(&server, "POST /form", "die"), 502);
     }
     server.expect_log("method=POST route=/form hash=");
-    assert_eq!(ask(&server, "POST /form", "die"), 503);
-    assert_eq!(ask(&server, "POST /form", "did"), 200);
+    assert_eq!(request(&server, "POST /form", "die"), 503);
+    assert_eq!(request(&server, "POST /form", "did"), 200);
     assert_eq!(deaths(&server), 2);
     server.stop();
 }
@@ -153,9 +156,9 @@ fn a_request_that_waited_for_its_turn_is_known_all_the_same() {
 fn a_request_that_ends_well_between_two_deaths_is_not_to_blame() {
     let server = app().args(["--workers", "1"]).start();
     for _ in 0..3 {
-        assert_eq!(ask(&server, "GET /sent", ""), 0);
+        assert_eq!(request(&server, "GET /sent", ""), 0);
         assert_eq!(ok(&server.get("/sent")), "survived");
-        assert_eq!(ask(&server, "GET /sent", ""), 200);
+        assert_eq!(request(&server, "GET /sent", ""), 200);
         std::fs::remove_file(server.directory().join("killed")).expect("it was made");
     }
     assert_eq!(deaths(&server), 3);
@@ -176,10 +179,14 @@ fn a_page_of_a_classic_site_that_kills_workers_is_refused_and_others_are_not() {
             .start();
         let expected = if dispatch == "balanced" { 502 } else { 0 };
         for _ in 0..2 {
-            assert_eq!(ask(&server, "POST /dies.php", ""), expected, "{dispatch}");
+            assert_eq!(
+                request(&server, "POST /dies.php", ""),
+                expected,
+                "{dispatch}"
+            );
         }
         server.expect_log("method=POST route=/dies.php hash=");
-        assert_eq!(ask(&server, "POST /dies.php", ""), 503, "{dispatch}");
+        assert_eq!(request(&server, "POST /dies.php", ""), 503, "{dispatch}");
         assert_eq!(ok(&server.get("/")), "fine");
         server.stop();
     }

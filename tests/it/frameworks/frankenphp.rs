@@ -32,7 +32,7 @@ fn a_frankenphp_worker_script_answers() {
         assert_eq!(ok(&browser.get(target)), expected);
     }
     assert_eq!(
-        ok(&browser.ask("GET /headers HTTP/1.1\r\nX-Question: why\r\n", b"")),
+        ok(&browser.request("GET /headers HTTP/1.1\r\nX-Question: why\r\n", b"")),
         r#"["why","why","why","42"]"#
     );
     assert_eq!(

@@ -79,9 +79,9 @@ impl Project {
             .env("COMPOSER_ALLOW_SUPERUSER", "1")
             .output()
             .expect("composer starts");
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        assert!(output.status.success(), "composer {words:?}: {said}");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        assert!(output.status.success(), "composer {words:?}: {text}");
     }
 
     pub(crate) fn path(&self) -> PathBuf {

@@ -41,7 +41,7 @@ fn symfony_answers() {
         browser.get("/redirect");
         assert_eq!(ok(&browser.get("/flash")), "seen once");
         assert_eq!(ok(&browser.get("/flash")), "none");
-        let part = browser.ask("GET /download HTTP/1.1\r\nRange: bytes=0-4\r\n", b"");
+        let part = browser.request("GET /download HTTP/1.1\r\nRange: bytes=0-4\r\n", b"");
         assert_eq!((part.status, part.text().as_str()), (206, "<?php"));
         server.stop();
     }

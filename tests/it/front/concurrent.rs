@@ -32,7 +32,7 @@ fn concurrent(workers: u32, concurrency: u32) -> ServerBuilder {
 }
 
 /// A client that has asked for this.
-fn asking(server: &Server, method: &str, target: &str) -> Client {
+fn send_request(server: &Server, method: &str, target: &str) -> Client {
     let mut client = server.connect();
     client.send(format!(
         "{method} {target} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
@@ -43,7 +43,9 @@ fn asking(server: &Server, method: &str, target: &str) -> Client {
 #[test]
 fn a_worker_takes_as_many_as_it_may_and_the_rest_waits() {
     let server = concurrent(1, 4).start();
-    let mut clients: Vec<Client> = (0..6).map(|_| asking(&server, "GET", "/wait")).collect();
+    let mut clients: Vec<Client> = (0..6)
+        .map(|_| send_request(&server, "GET", "/wait"))
+        .collect();
     eventually("two wait", || metric(&server, "hearth_queue_length") == 2);
     assert_eq!(server.in_flight(), 4);
     let_go(&server);
@@ -57,11 +59,13 @@ fn a_worker_takes_as_many_as_it_may_and_the_rest_waits() {
 #[test]
 fn a_worker_that_computes_gets_nothing_more() {
     let server = concurrent(2, 64).start();
-    let mut slow = asking(&server, "GET", "/compute");
+    let mut slow = send_request(&server, "GET", "/compute");
     until_made(&server, "computes");
     let others: BTreeSet<String> = (0..40).map(|_| ok(&server.get("/"))).collect();
     assert_eq!(others.len(), 1, "{others:?}");
-    let mut waiting: Vec<Client> = (0..10).map(|_| asking(&server, "GET", "/wait")).collect();
+    let mut waiting: Vec<Client> = (0..10)
+        .map(|_| send_request(&server, "GET", "/wait"))
+        .collect();
     until_handled(&server, 11);
     ok(&server.get("/"));
     let_go(&server);
@@ -77,7 +81,7 @@ fn requests_that_wait_are_spread_over_the_workers() {
     let server = concurrent(3, 64).start();
     let mut clients = Vec::new();
     for number in 1..=9 {
-        clients.push(asking(&server, "GET", "/wait"));
+        clients.push(send_request(&server, "GET", "/wait"));
         until_handled(&server, number);
     }
     let_go(&server);
@@ -109,9 +113,9 @@ fn answers_of_one_worker_stream_side_by_side() {
 fn a_client_that_reads_nothing_delays_no_other_answer_of_its_worker() {
     // Without a directory for temporary files the front keeps little of an answer.
     let server = concurrent(1, 64).env("TMPDIR", "/nowhere").start();
-    let slow = asking(&server, "GET", "/endless");
+    let slow = send_request(&server, "GET", "/endless");
     let mut others: Vec<Client> = (0..3)
-        .map(|_| asking(&server, "GET", "/stream?name=s"))
+        .map(|_| send_request(&server, "GET", "/stream?name=s"))
         .collect();
     for client in &mut others {
         assert!(ok(&client.response()) == "s".repeat(800_000));
@@ -127,7 +131,7 @@ fn a_client_that_reads_nothing_delays_no_other_answer_of_its_worker() {
 #[test]
 fn a_slow_client_gets_all_that_was_held_back_for_it() {
     let server = concurrent(1, 64).env("TMPDIR", "/nowhere").start();
-    let mut slow = asking(&server, "GET", "/stream?name=h");
+    let mut slow = send_request(&server, "GET", "/stream?name=h");
     let mut got = slow.head().expect("a head").body.len();
     loop {
         std::thread::sleep(std::time::Duration::from_millis(2));
@@ -143,9 +147,9 @@ fn a_slow_client_gets_all_that_was_held_back_for_it() {
 #[test]
 fn one_client_of_several_that_leaves_cancels_its_own_request_only() {
     let server = concurrent(1, 64).start();
-    let mut stays = asking(&server, "GET", "/wait");
+    let mut stays = send_request(&server, "GET", "/wait");
     let mut clients: Vec<Client> = (0..3)
-        .map(|n| asking(&server, "GET", &format!("/sleep?name={n}")))
+        .map(|n| send_request(&server, "GET", &format!("/sleep?name={n}")))
         .collect();
     (0..3).for_each(|n| until_made(&server, &format!("begun-{n}")));
     drop(clients.remove(1));
@@ -186,8 +190,12 @@ fn uploads_at_the_same_time_reach_their_own_requests() {
 fn of_the_requests_of_a_dead_worker_those_that_may_be_are_repeated_once() {
     let server = concurrent(1, 64).start();
     let worker = server.workers()[0];
-    let mut gets: Vec<Client> = (0..4).map(|_| asking(&server, "GET", "/wait")).collect();
-    let mut posts: Vec<Client> = (0..3).map(|_| asking(&server, "POST", "/wait")).collect();
+    let mut gets: Vec<Client> = (0..4)
+        .map(|_| send_request(&server, "GET", "/wait"))
+        .collect();
+    let mut posts: Vec<Client> = (0..3)
+        .map(|_| send_request(&server, "POST", "/wait"))
+        .collect();
     until_handled(&server, 7);
     kill(worker, Signal::KILL);
     for client in &mut posts {
@@ -208,9 +216,9 @@ fn deferred_work_keeps_its_place_and_its_worker_answers_others() {
     let server = concurrent(1, 2).start();
     ok(&server.get("/later"));
     ok(&server.get("/"));
-    let mut waits = asking(&server, "GET", "/wait");
+    let mut waits = send_request(&server, "GET", "/wait");
     until_handled(&server, 2);
-    let mut queued = asking(&server, "GET", "/");
+    let mut queued = send_request(&server, "GET", "/");
     eventually("it waits", || metric(&server, "hearth_queue_length") == 1);
     let_go(&server);
     until_made(&server, "deferred");
@@ -235,7 +243,7 @@ fn reloads_and_a_lost_front_under_load_fail_no_request_that_is_not_in_flight() {
         },
     );
     assert!(answered > 0);
-    let mut waits = asking(&server, "GET", "/wait");
+    let mut waits = send_request(&server, "GET", "/wait");
     until_handled(&server, 1);
     kill(server.fronts()[0], Signal::KILL);
     assert!(waits.try_response(false).is_err());

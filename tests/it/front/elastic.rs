@@ -25,7 +25,7 @@ fn server<const N: usize>(words: [&str; N]) -> ServerBuilder {
         .args(words)
 }
 
-fn asking(server: &Server, target: &str) -> Client {
+fn send_request(server: &Server, target: &str) -> Client {
     let mut client = server.connect();
     client.send(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n"));
     client
@@ -36,11 +36,11 @@ fn workers_come_when_requests_wait_and_leave_when_they_have_nothing_to_do() {
     let words = ["--workers-min=1", "--workers-max=6", "--idle-timeout=0.5"];
     let server = server(words).start();
     assert_eq!(server.workers().len(), 1);
-    let mut clients: Vec<Client> = (0..6).map(|_| asking(&server, "/wait")).collect();
+    let mut clients: Vec<Client> = (0..6).map(|_| send_request(&server, "/wait")).collect();
     until_handled(&server, 6);
     assert_eq!(metric(&server, "hearth_workers_added_total"), 5);
     // Beyond the greatest number they wait.
-    clients.push(asking(&server, "/"));
+    clients.push(send_request(&server, "/"));
     eventually("one waits", || metric(&server, "hearth_queue_length") == 1);
     server.expect_log("no worker can be added: workers.max = 6");
     let words = hearth(&server, &["status", "app.php"]);
@@ -77,11 +77,11 @@ fn a_worker_is_there_before_a_request_needs_it() {
     let server = server(words).start();
     let mut clients = Vec::new();
     for busy in 1..4 {
-        clients.push(asking(&server, "/wait"));
+        clients.push(send_request(&server, "/wait"));
         until_handled(&server, busy as u64);
         eventually("one more is there", || server.workers().len() == busy + 1);
     }
-    clients.push(asking(&server, "/wait"));
+    clients.push(send_request(&server, "/wait"));
     until_handled(&server, 4);
     all_finish(server, clients);
 }
@@ -94,7 +94,7 @@ fn the_worker_that_is_there_in_advance_stays() {
     }
     let words = ["--workers-min=1", "--workers-max=4", "--idle-timeout=0.05"];
     let server = server(words).start();
-    let mut busy = asking(&server, "/wait");
+    let mut busy = send_request(&server, "/wait");
     until_handled(&server, 1);
     eventually("one more is there", || server.workers().len() == 2);
     // For as long as it would take to leave many times.
@@ -112,7 +112,7 @@ fn the_worker_that_is_there_in_advance_stays() {
 fn many_requests_at_once_have_their_workers_within_moments() {
     let words = ["--workers-min=1", "--workers-max=32", "--idle-timeout=0.5"];
     let server = server(words).start();
-    let mut clients: Vec<Client> = (0..32).map(|_| asking(&server, "/wait")).collect();
+    let mut clients: Vec<Client> = (0..32).map(|_| send_request(&server, "/wait")).collect();
     until_handled(&server, 32);
     let waited = metric(&server, "hearth_queued_microseconds_total");
     let_go(&server);
@@ -143,7 +143,7 @@ fn no_more_workers_are_added_than_processors_can_use() {
     ])
     .start();
     let clients: Vec<Client> = (0..processors + 4)
-        .map(|_| asking(&server, "/compute"))
+        .map(|_| send_request(&server, "/compute"))
         .collect();
     until_handled(&server, processors as u64);
     // For as long as it would take to add many more.
@@ -189,7 +189,7 @@ fn a_handler_for_many_at_a_time_gets_workers_for_what_computes() {
             "0.5",
         ])
         .start();
-    let mut slow = asking(&server, "/compute");
+    let mut slow = send_request(&server, "/compute");
     until_handled(&server, 1);
     // With one processor there would be nothing to gain.
     if std::thread::available_parallelism().map_or(1, usize::from) > 1 {
@@ -211,7 +211,7 @@ fn workers_come_behind_a_front_that_found_all_of_them_busy() {
     }
     let words = ["--workers-min=1", "--workers-max=2", "--idle-timeout=0.5"];
     let server = server(words).start();
-    let busy = asking(&server, "/compute");
+    let busy = send_request(&server, "/compute");
     until_handled(&server, 1);
     kill(server.fronts()[0], Signal::KILL);
     server.expect_log("another takes its place");
@@ -227,10 +227,10 @@ fn workers_come_behind_a_front_that_found_all_of_them_busy() {
 #[test]
 fn a_request_that_waits_for_too_long_is_answered_503() {
     let server = server(["--workers", "1", "--queue-timeout", "0.4"]).start();
-    let mut first = asking(&server, "/wait");
+    let mut first = send_request(&server, "/wait");
     until_handled(&server, 1);
     let began = Instant::now();
-    let mut second = asking(&server, "/");
+    let mut second = send_request(&server, "/");
     let refused = second.response();
     // The front counts whole milliseconds.
     assert!(began.elapsed() > Duration::from_millis(395));
@@ -249,15 +249,15 @@ fn a_request_that_waits_for_too_long_is_answered_503() {
 #[test]
 fn a_queue_that_never_empties_lets_each_request_wait_for_a_tenth_of_the_time() {
     let server = server(["--workers", "1", "--queue-timeout", "3"]).start();
-    let mut first = asking(&server, "/wait");
+    let mut first = send_request(&server, "/wait");
     until_handled(&server, 1);
     // One after the other, so that some wait at any time.
-    let mut waiting = vec![asking(&server, "/")];
+    let mut waiting = vec![send_request(&server, "/")];
     std::thread::sleep(Duration::from_millis(1500));
-    waiting.push(asking(&server, "/"));
+    waiting.push(send_request(&server, "/"));
     assert_eq!(waiting[0].response().status, 503);
     let began = Instant::now();
-    let mut late = asking(&server, "/");
+    let mut late = send_request(&server, "/");
     assert_eq!(late.response().status, 503);
     assert!(
         began.elapsed() < Duration::from_millis(1400),

@@ -208,11 +208,11 @@ fn a_hostile_client_does_not_fill_the_log() {
             SENT
         );
         let lines = server.log().lines();
-        let told = lines
+        let logged = lines
             .iter()
             .filter(|line| line.contains("request refused: "));
-        let told = told.count();
-        assert!((10..=30).contains(&told), "{dispatch}: {told} lines");
+        let logged = logged.count();
+        assert!((10..=30).contains(&logged), "{dispatch}: {logged} lines");
         server.stop();
     });
 }

@@ -58,7 +58,7 @@ fn workers_are_recycled_without_a_request_lost() {
             ])
             .start();
         let pids = Mutex::new(std::collections::HashSet::new());
-        let ask = |_, done: &Done| {
+        let request = |_, done: &Done| {
             let mut client = server.connect();
             while !done.is_done() {
                 let response = client.get(target);
@@ -70,7 +70,7 @@ fn workers_are_recycled_without_a_request_lost() {
                 }
             }
         };
-        meanwhile(4, ask, || {
+        meanwhile(4, request, || {
             eventually("three are recycled", || {
                 metric(&server, "hearth_workers_recycled_total") >= 3
             });

@@ -88,9 +88,9 @@ fn uploaded_beside(server: &Server, other: &mut Client) -> Result<(), String> {
         });
         let mut worst = Duration::ZERO;
         while !over.load(Ordering::Relaxed) {
-            let asked = Instant::now();
+            let began = Instant::now();
             ok(&other.get("/"));
-            worst = worst.max(asked.elapsed());
+            worst = worst.max(began.elapsed());
         }
         (upload.join().expect("it is taken"), worst)
     });

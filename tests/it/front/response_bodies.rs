@@ -51,19 +51,19 @@ fn a_files_length_is_that_of_what_is_sent_whatever_its_handler_says() {
     return fn () => Hearth\Response::file('ten', headers: ['Content-Length' => '10', 'X-Kept' => 'yes']);"#;
     under_both(APP, [], |server, dispatch| {
         let mut client = server.connect();
-        let mut ask = |line: &str| {
+        let mut request = |line: &str| {
             client.send(format!("{line}Host: x\r\n\r\n"));
             if line.starts_with("HEAD") {
                 return client.response_to_head();
             }
             client.response()
         };
-        let whole = ok(&ask("GET / HTTP/1.1\r\n"));
+        let whole = ok(&request("GET / HTTP/1.1\r\n"));
         assert_eq!(whole, "0123456789", "{dispatch}");
         for (range, status, length, body) in
             [("bytes=2-4", 206, "3", "234"), ("bytes=20-", 416, "0", "")]
         {
-            let answer = ask(&format!("GET / HTTP/1.1\r\nRange: {range}\r\n"));
+            let answer = request(&format!("GET / HTTP/1.1\r\nRange: {range}\r\n"));
             assert_eq!(
                 (answer.status, answer.text().as_str()),
                 (status, body),
@@ -72,7 +72,7 @@ fn a_files_length_is_that_of_what_is_sent_whatever_its_handler_says() {
             assert_eq!(answer.header("content-length"), Some(length), "{dispatch}");
             assert_eq!(answer.header("x-kept"), Some("yes"), "{dispatch}");
         }
-        let head = ask("HEAD / HTTP/1.1\r\nRange: bytes=2-4\r\n");
+        let head = request("HEAD / HTTP/1.1\r\nRange: bytes=2-4\r\n");
         assert_eq!(head.header("content-length"), Some("3"), "{dispatch}");
         server.stop();
     });

@@ -87,11 +87,11 @@ fn three_commands_make_a_list_that_helps_php_fpm() {
     std::fs::write(root.path().join("public/status.php"), STATUS).expect("a file");
     let place = testkit::document_root();
     let recording = place.path().join("recording");
-    let said = guide(place.path(), "record", &["--every", "0"]);
+    let output = guide(place.path(), "record", &["--every", "0"]);
     let line = format!("auto_prepend_file] = {}/recorder.php", recording.display());
     assert!(
-        said.contains("nothing is recorded yet") && said.contains(&line),
-        "{said}"
+        output.contains("nothing is recorded yet") && output.contains(&line),
+        "{output}"
     );
 
     let recorder = text(&recording.join("recorder.php"));
@@ -99,37 +99,38 @@ fn three_commands_make_a_list_that_helps_php_fpm() {
     let fpm = Fpm::start(&public, &[("auto_prepend_file", &recorder)], "");
     visit(&fpm, 3);
     drop(fpm);
-    let said = guide(place.path(), "record", &[]);
+    let output = guide(place.path(), "record", &[]);
     assert!(
-        said.contains("recorded 15 requests") && said.contains("6  GET /user/*"),
-        "{said}"
+        output.contains("recorded 15 requests") && output.contains("6  GET /user/*"),
+        "{output}"
     );
 
-    let said = guide(place.path(), "strategies", &["--no-replay"]);
+    let output = guide(place.path(), "strategies", &["--no-replay"]);
     for strategy in ["Traffic", "Optimised", "Naive", "None"] {
         assert!(
-            said.contains(&format!("{strategy}: ")),
-            "{strategy}: {said}"
+            output.contains(&format!("{strategy}: ")),
+            "{strategy}: {output}"
         );
     }
-    let said = guide(place.path(), "build", &[]);
+    let output = guide(place.path(), "build", &[]);
     assert!(
-        said.contains("Traffic: ") && said.contains("  Illuminate"),
-        "{said}"
+        output.contains("Traffic: ") && output.contains("  Illuminate"),
+        "{output}"
     );
-    let said = guide(
+    let output = guide(
         place.path(),
         "check",
         &["--seconds", "1", "--install", "installed.php"],
     );
     assert!(
-        said.contains("3 recorded paths are answered the same") && said.contains("it pays"),
-        "{said}"
+        output.contains("3 recorded paths are answered the same") && output.contains("it pays"),
+        "{output}"
     );
-    let said = guide(place.path(), "explain", &[]);
+    let output = guide(place.path(), "explain", &[]);
     assert!(
-        said.contains("Router.php is preloaded") && said.contains("100.0 % of requests need it"),
-        "{said}"
+        output.contains("Router.php is preloaded")
+            && output.contains("100.0 % of requests need it"),
+        "{output}"
     );
 
     let list = text(&place.path().join("installed.php"));
@@ -155,10 +156,10 @@ fn starts_without_room(public: &Path, list: &str) {
             ("opcache.interned_strings_buffer", strings),
         ];
         let fpm = Fpm::start_with(public, &[], &settings, "");
-        let said = fpm.log_text();
+        let output = fpm.log_text();
         assert!(
-            said.contains("opcache.memory_consumption is too small for the list"),
-            "{said}"
+            output.contains("opcache.memory_consumption is too small for the list"),
+            "{output}"
         );
         assert_eq!(preloaded(&fpm), "0 none");
     }
@@ -207,13 +208,13 @@ fn pools_of_two_users_record_and_preload() {
         assert_eq!(ok(&Client::connect(&fpm.address()).get("/")), "page");
         assert!(!fpm.log_text().contains("PHP "), "{}", fpm.log_text());
     }
-    let said = done(
+    let output = done(
         root.path(),
         &["build", "recording-www-data", "recording-daemon"],
     );
     assert!(
-        said.contains("Traffic: 1 file preloaded, from 2 recorded requests of 1 route"),
-        "{said}"
+        output.contains("Traffic: 1 file preloaded, from 2 recorded requests of 1 route"),
+        "{output}"
     );
 }
 

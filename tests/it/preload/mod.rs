@@ -23,23 +23,23 @@ fn preload(folder: &Path, words: &[&str]) -> Output {
 /// What it printed, of a command that succeeds.
 fn done(folder: &Path, words: &[&str]) -> String {
     let output = preload(folder, words);
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    assert!(output.status.success(), "hearth preload {words:?}: {said}");
-    said
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(output.status.success(), "hearth preload {words:?}: {text}");
+    text
 }
 
 /// What it printed, of a command that ends with this exit code.
 fn refused(folder: &Path, words: &[&str], code: i32) -> String {
     let output = preload(folder, words);
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
     assert_eq!(
         output.status.code(),
         Some(code),
-        "hearth preload {words:?}: {said}"
+        "hearth preload {words:?}: {text}"
     );
-    said
+    text
 }
 
 /// A folder that web servers can read and write, with these files in it.

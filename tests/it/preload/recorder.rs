@@ -147,7 +147,7 @@ fn what_another_project_loads_is_no_part_of_a_list() {
     assert_eq!(all.len(), 2, "{all:?}");
     for (project, other, file) in [("shop", "blog", "Basket.php"), ("blog", "shop", "Post.php")] {
         let folder = format!("public/{project}");
-        let said = done(root.path(), &["build", "recording", "--root", &folder]);
+        let output = done(root.path(), &["build", "recording", "--root", &folder]);
         let left = format!(
             "left out: 1 requests of another project, {}",
             root.path()
@@ -157,10 +157,10 @@ fn what_another_project_loads_is_no_part_of_a_list() {
                 .join(other)
                 .display()
         );
-        assert!(said.contains(&left), "{said}");
+        assert!(output.contains(&left), "{output}");
         assert!(
-            said.contains("Traffic: 1 file preloaded, from 1 recorded"),
-            "{said}"
+            output.contains("Traffic: 1 file preloaded, from 1 recorded"),
+            "{output}"
         );
         done(root.path(), &["explain", file]);
     }
@@ -181,7 +181,7 @@ fn all_scripts_of_a_site_are_of_one_project() {
         all.iter().all(|one| one["files"]["lib/A.php"] == 1),
         "{all:?}"
     );
-    let said = refused(
+    let output = refused(
         root.path(),
         &[
             "build",
@@ -193,19 +193,25 @@ fn all_scripts_of_a_site_are_of_one_project() {
         ],
         2,
     );
-    assert!(said.contains("recorded are GET /, GET /admin/"), "{said}");
+    assert!(
+        output.contains("recorded are GET /, GET /admin/"),
+        "{output}"
+    );
 }
 
 #[test]
 fn what_does_not_exist_is_named_with_what_makes_it() {
     let folder = project(&[]);
-    let said = |words: &[&str]| refused(folder.path(), words, 2);
-    let build = said(&["build", "NOT_THERE"]);
+    let output = |words: &[&str]| refused(folder.path(), words, 2);
+    let build = output(&["build", "NOT_THERE"]);
     assert!(build.contains("NOT_THERE does not exist"), "{build}");
     assert!(build.contains("`hearth preload record FOLDER`"), "{build}");
     for words in [&["check", "gone.php"][..], &["explain", "A", "gone.php"]] {
-        let said = said(words);
-        assert!(said.contains("gone.json does not exist"), "{said}");
-        assert!(said.contains("`hearth preload build RECORDING`"), "{said}");
+        let output = output(words);
+        assert!(output.contains("gone.json does not exist"), "{output}");
+        assert!(
+            output.contains("`hearth preload build RECORDING`"),
+            "{output}"
+        );
     }
 }

@@ -46,12 +46,12 @@ fn of_two_files_that_requests_load_for_one_name_none_is_preloaded() {
             "<?php if (PHP_VERSION_ID > 1) { function help() { return 2; } }",
         ),
     ]);
-    let said = built(root.path(), &["/old.php", "/new.php"]);
-    assert!(said.contains("Traffic: 0 files preloaded"), "{said}");
-    assert!(said.contains("declared by another file too"), "{said}");
+    let output = built(root.path(), &["/old.php", "/new.php"]);
+    assert!(output.contains("Traffic: 0 files preloaded"), "{output}");
+    assert!(output.contains("declared by another file too"), "{output}");
     assert!(
-        said.contains("2 recorded paths are answered the same"),
-        "{said}"
+        output.contains("2 recorded paths are answered the same"),
+        "{output}"
     );
 }
 
@@ -82,11 +82,11 @@ fn what_changes_an_answer_is_found_and_left_out() {
         .map(|(name, text)| (&**name, &**text))
         .collect();
     let root = project(&files);
-    let said = built(root.path(), &["/", "/other.php"]);
-    assert!(said.contains("Traffic: 9 files preloaded"), "{said}");
+    let output = built(root.path(), &["/", "/other.php"]);
+    assert!(output.contains("Traffic: 9 files preloaded"), "{output}");
     assert!(
-        said.contains("2 recorded paths are answered the same with and without it (1 differ"),
-        "{said}"
+        output.contains("2 recorded paths are answered the same with and without it (1 differ"),
+        "{output}"
     );
     assert_eq!(
         list(root.path())["left"][root

@@ -252,10 +252,10 @@ fn a_recording_survives_the_kill_of_what_records() {
         "{\"format\":1,\"rou",
     )
     .expect("a file");
-    let said = done(root.path(), &["record", "recording"]);
-    assert!(said.contains("cut.json: not a recording"), "{said}");
-    assert_eq!(said.matches("left out").count(), 1, "{said}");
-    assert!(recorded() >= 3, "{said}");
+    let output = done(root.path(), &["record", "recording"]);
+    assert!(output.contains("cut.json: not a recording"), "{output}");
+    assert_eq!(output.matches("left out").count(), 1, "{output}");
+    assert!(recorded() >= 3, "{output}");
     server.stop();
 }
 
@@ -304,10 +304,10 @@ fn a_release_that_is_replaced_goes_on_in_the_same_recording() {
     }
     // The site shows whether a class is preloaded.
     let words = ["build", "recording", "--coverage", "1", "--no-replay"];
-    let said = done(root.path(), &words);
+    let output = done(root.path(), &words);
     assert!(
-        said.contains("Traffic: 3 files preloaded, from 2 recorded requests of 2 routes"),
-        "{said}"
+        output.contains("Traffic: 3 files preloaded, from 2 recorded requests of 2 routes"),
+        "{output}"
     );
     let script = std::fs::read_to_string(root.path().join("preload.php")).expect("a list");
     assert!(

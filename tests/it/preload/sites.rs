@@ -49,10 +49,10 @@ fn list_in_use<Server>(
     pages(&address, paths);
     let before = pages(&address, paths);
     drop(server);
-    let said = done(place.path(), &["build", "recording"]);
+    let output = done(place.path(), &["build", "recording"]);
     assert!(
-        said.contains("recorded paths are answered the same"),
-        "{said}"
+        output.contains("recorded paths are answered the same"),
+        "{output}"
     );
     let list = at("preload.php");
     let (server, address) = start(&[], &[&[("opcache.preload", &*list)], &ROOT[..]].concat());
@@ -64,10 +64,10 @@ fn list_in_use<Server>(
     assert_ne!(
         (classes, scripts),
         ("0", "0"),
-        "nothing is preloaded: {said}"
+        "nothing is preloaded: {output}"
     );
     drop(server);
-    said
+    output
 }
 
 /// Each server has a port of its own.

@@ -162,7 +162,7 @@ const LEFT: [(&str, &str); 16] = [
 #[test]
 fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
     let root = project(&TRAPS);
-    let said = done(
+    let output = done(
         root.path(),
         &["build", "--strategy", "naive", "--root", "."],
     );
@@ -182,7 +182,7 @@ fn what_breaks_php_or_changes_the_app_is_left_out_and_said() {
         "suit.php",
     ];
     assert_eq!(files(&list), good, "{}", list["left"]);
-    assert!(said.contains("Naive: 12 files preloaded"), "{said}");
+    assert!(output.contains("Naive: 12 files preloaded"), "{output}");
     let why = |file: &str| {
         list["left"][file]
             .as_str()
@@ -201,12 +201,12 @@ fn excluded(root: &std::path::Path) {
     let words = ["build", "--strategy", "naive", "--root", "."];
     let excluded = ["Counting", "hints.php", "Nowhere"];
     let excluded = excluded.iter().flat_map(|name| ["--exclude", name]);
-    let said = done(root, &words.into_iter().chain(excluded).collect::<Vec<_>>());
+    let output = done(root, &words.into_iter().chain(excluded).collect::<Vec<_>>());
     assert!(
-        said.contains("--exclude Nowhere: no file, folder or class"),
-        "{said}"
+        output.contains("--exclude Nowhere: no file, folder or class"),
+        "{output}"
     );
-    assert!(!said.contains("--exclude Counting:"), "{said}");
+    assert!(!output.contains("--exclude Counting:"), "{output}");
     let list = list(root);
     assert_eq!(list["left"]["hints.php"], "is left out by --exclude");
     assert_eq!(list["left"]["counting.php"], "is left out by --exclude");
@@ -239,14 +239,14 @@ fn starts_under_fpm(root: &std::path::Path) {
 }
 
 fn explained(root: &std::path::Path) {
-    let said = done(root, &["explain", "Child"]);
+    let output = done(root, &["explain", "Child"]);
     assert!(
-        said.contains("a_child.php is preloaded: compiled"),
-        "{said}"
+        output.contains("a_child.php is preloaded: compiled"),
+        "{output}"
     );
     assert!(
-        said.contains("needs ") && said.contains("parents.php"),
-        "{said}"
+        output.contains("needs ") && output.contains("parents.php"),
+        "{output}"
     );
     assert!(done(root, &["explain", "polyfill"]).contains("run when PHP starts"));
     assert!(done(root, &["explain", "alias.php"]).contains("is left out: calls class_alias()"));
@@ -266,16 +266,19 @@ fn a_file_that_changes_is_left_out_and_php_starts() {
     );
     // With a mistake in it, and with what extends it.
     std::fs::write(root.path().join("parents.php"), "<?php class Parents {").expect("a file");
-    let said = refused(root.path(), &["check", "--no-replay"], 1);
+    let output = refused(root.path(), &["check", "--no-replay"], 1);
     assert!(
-        said.contains("left out: parents.php, because it has changed"),
-        "{said}"
+        output.contains("left out: parents.php, because it has changed"),
+        "{output}"
     );
     assert!(
-        said.contains("left out: a_child.php, because it needs a file that is left out"),
-        "{said}"
+        output.contains("left out: a_child.php, because it needs a file that is left out"),
+        "{output}"
     );
-    assert!(said.contains("2 of 8 files have changed since"), "{said}");
+    assert!(
+        output.contains("2 of 8 files have changed since"),
+        "{output}"
+    );
 
     std::fs::create_dir(root.path().join("public")).expect("a folder");
     std::fs::write(

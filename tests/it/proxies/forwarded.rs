@@ -2,7 +2,7 @@
 
 use testkit::Server;
 
-use super::{SEEN, ask};
+use super::{SEEN, request};
 use crate::support::modes::modes;
 use crate::support::{hearth, ok, one_worker};
 
@@ -14,15 +14,15 @@ fn a_trusted_proxy_says_who_asks_in_every_mode() {
         let server = server.args(["--trusted-proxies", "127.0.0.1"]).start();
         let client = &mut server.connect();
         let seen = "203.0.113.9 0 on https 443 www.example www.example 127.0.0.1";
-        assert_eq!(ask(client, FROM_HTTPS), seen, "{name}");
+        assert_eq!(request(client, FROM_HTTPS), seen, "{name}");
         // The next request of the proxy's connection is another client's.
         let standard = "Forwarded: for=\"[2001:db8::9]:4711\";proto=http;host=\"b.example:81\"\r\n";
         let seen = "2001:db8::9 4711 - http 81 b.example:81 b.example 127.0.0.1";
-        assert_eq!(ask(client, standard), seen, "{name}");
+        assert_eq!(request(client, standard), seen, "{name}");
         let port = client.stream().local_addr().expect("an address").port();
         let own = server.address().replace("127.0.0.1:", "");
         let seen = format!("127.0.0.1 {port} - http {own} shop.example shop.example 127.0.0.1");
-        assert_eq!(ask(client, ""), seen, "{name}");
+        assert_eq!(request(client, ""), seen, "{name}");
         server.stop();
     }
 }
@@ -42,9 +42,9 @@ fn others_say_nothing_in_every_mode() {
         let port = client.stream().local_addr().expect("an address").port();
         let own = server.address().replace("127.0.0.1:", "");
         let seen = format!("127.0.0.1 {port} - http {own} shop.example shop.example 127.0.0.1");
-        assert_eq!(ask(client, FROM_HTTPS), seen, "{name}");
+        assert_eq!(request(client, FROM_HTTPS), seen, "{name}");
         assert_eq!(
-            ask(client, "Forwarded: for=203.0.113.9;proto=https\r\n"),
+            request(client, "Forwarded: for=203.0.113.9;proto=https\r\n"),
             seen,
             "{name}"
         );
@@ -60,7 +60,11 @@ fn a_handler_has_it_from_its_request() {
             .args(["--dispatch", dispatch, "--trusted-proxies", "private"])
             .start();
         let seen = r#"["203.0.113.9",true,"203.0.113.9"]"#;
-        assert_eq!(ask(&mut server.connect(), FROM_HTTPS), seen, "{dispatch}");
+        assert_eq!(
+            request(&mut server.connect(), FROM_HTTPS),
+            seen,
+            "{dispatch}"
+        );
         server.stop();
     }
 }
@@ -125,13 +129,13 @@ fn a_reload_changes_who_is_trusted() {
     let server = Server::script(&format!("return fn () => {SEEN};"))
         .file("hearth.toml", "http.trusted_proxies = '127.0.0.2'\n")
         .start();
-    assert!(ask(&mut server.connect(), FROM_HTTPS).starts_with("127.0.0.1 "));
+    assert!(request(&mut server.connect(), FROM_HTTPS).starts_with("127.0.0.1 "));
     let file = server.directory().join("hearth.toml");
     std::fs::write(file, "http.trusted_proxies = ['10.0.0.0/8', 'private']\n")
         .expect("a file can be written");
     let reload = hearth(&server, &["reload", "app.php"]);
     assert!(reload.status.success(), "{reload:?}");
-    assert!(ask(&mut server.connect(), FROM_HTTPS).starts_with("203.0.113.9 "));
+    assert!(request(&mut server.connect(), FROM_HTTPS).starts_with("203.0.113.9 "));
     server.stop();
 }
 
@@ -142,7 +146,7 @@ fn the_access_log_has_the_client() {
             .args(["--dispatch", dispatch, "--trusted-proxies", "127.0.0.1"])
             .args(["--access-log", "stderr"])
             .start();
-        assert_eq!(ask(&mut server.connect(), FROM_HTTPS), "ran");
+        assert_eq!(request(&mut server.connect(), FROM_HTTPS), "ran");
         let line = server.expect_log("\"GET / HTTP/1.1\" 200");
         assert!(line.starts_with("203.0.113.9 "), "{dispatch}: {line}");
         server.stop();
@@ -156,9 +160,9 @@ fn the_log_advises_once_where_a_proxy_was_forgotten() {
             .args(["--dispatch", dispatch])
             .start();
         let client = &mut server.connect();
-        ask(client, "");
-        ask(client, FROM_HTTPS);
-        ask(client, "Forwarded: for=203.0.113.9\r\n");
+        request(client, "");
+        request(client, FROM_HTTPS);
+        request(client, "Forwarded: for=203.0.113.9\r\n");
         let advice = "if it is your proxy, add it to http.trusted_proxies peer=127.0.0.1";
         server.expect_log(advice);
         assert_eq!(server.stop().log.matches(advice).count(), 1, "{dispatch}");

@@ -14,7 +14,7 @@ const SEEN: &str = "implode(' ', array_map(fn ($name) => $_SERVER[$name] ?? '-',
     ['REMOTE_ADDR', 'REMOTE_PORT', 'HTTPS', 'REQUEST_SCHEME', 'SERVER_PORT', 'HTTP_HOST', 'SERVER_NAME', 'SERVER_ADDR']))";
 
 /// A request for `shop.example` with these lines; the body of the answer.
-fn ask(client: &mut Client, lines: &str) -> String {
+fn request(client: &mut Client, lines: &str) -> String {
     client.send(format!(
         "GET / HTTP/1.1\r\nHost: shop.example\r\n{lines}\r\n"
     ));

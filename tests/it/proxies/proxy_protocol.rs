@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::{SEEN, ask};
+use super::{SEEN, request};
 use crate::support::modes::modes;
 use crate::support::one_worker;
 
@@ -40,14 +40,14 @@ fn it_says_whose_connection_it_is_in_every_mode() {
             client.send(&header);
             // What comes on it is the client's word.
             for lines in ["", "X-Forwarded-For: 6.6.6.6\r\n"] {
-                assert_eq!(ask(client, lines), seen, "{name}");
+                assert_eq!(request(client, lines), seen, "{name}");
             }
         }
         // Health checks of the proxy's own, and connections without a header.
         for header in [b"PROXY UNKNOWN\r\n".to_vec(), binary(0, &[]), Vec::new()] {
             let client = &mut server.connect();
             client.send(&header);
-            assert!(ask(client, "").starts_with("127.0.0.1 "), "{name}");
+            assert!(request(client, "").starts_with("127.0.0.1 "), "{name}");
         }
         server.stop();
     }
@@ -65,7 +65,7 @@ fn it_may_come_in_pieces_or_with_its_request() {
             // So that the pieces come apart; together they would do as well.
             sleep(Duration::from_millis(1));
         }
-        assert!(ask(client, "").starts_with("203.0.113.9 4711 "));
+        assert!(request(client, "").starts_with("203.0.113.9 4711 "));
         let client = &mut server.connect();
         client.send([&header[..], b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"].concat());
         assert!(client.response().text().starts_with("203.0.113.9 4711 "));

@@ -15,7 +15,7 @@ fn on_a_socket(server: ServerBuilder) -> ServerBuilder {
     server.args(["--listen", "127.0.0.1:0", "--listen", "unix:web.sock"])
 }
 
-fn ask(server: &Server, lines: &str) -> String {
+fn request(server: &Server, lines: &str) -> String {
     let mut stream =
         UnixStream::connect(server.directory().join("web.sock")).expect("the socket accepts");
     let head = format!("GET / HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n{lines}\r\n");
@@ -35,9 +35,9 @@ fn a_peer_has_the_address_of_this_machine_in_every_mode() {
         let server = on_a_socket(server).start();
         let seen = "127.0.0.1 0 - http 80 shop.example shop.example 127.0.0.1";
         assert!(
-            ask(&server, FORWARDED).contains(seen),
+            request(&server, FORWARDED).contains(seen),
             "{name}: {}",
-            ask(&server, "")
+            request(&server, "")
         );
         server.stop();
     }
@@ -51,9 +51,9 @@ fn a_trusted_peer_says_who_asks_in_every_mode() {
             .start();
         let seen = "203.0.113.9 0 on https 443 shop.example shop.example 127.0.0.1";
         assert!(
-            ask(&server, FORWARDED).contains(seen),
+            request(&server, FORWARDED).contains(seen),
             "{name}: {}",
-            ask(&server, FORWARDED)
+            request(&server, FORWARDED)
         );
         server.stop();
     }

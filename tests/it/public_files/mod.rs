@@ -4,7 +4,7 @@ mod precompressed;
 
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{ask, ok};
+use crate::support::{ok, request};
 
 const DISPATCH: [&str; 2] = ["direct", "balanced"];
 
@@ -66,7 +66,7 @@ fn files_are_sent_and_the_rest_is_the_apps() {
             assert_eq!(ok(&server.get(target)), format!("app GET {target}"));
         }
         for method in ["POST", "DELETE", "OPTIONS"] {
-            let answer = ask(server, method, "/style.css", "");
+            let answer = request(server, method, "/style.css", "");
             assert_eq!(ok(&answer), format!("app {method} /style.css"));
         }
         assert_eq!(server.get("/data/orders.csv").status, 403);
@@ -78,12 +78,12 @@ fn ranges_conditions_and_head() {
     in_both(|server| {
         let whole = server.get("/page.txt");
         assert_eq!(ok(&whole), "0123456789");
-        let part = ask(server, "GET", "/page.txt", "Range: bytes=2-4\r\n");
+        let part = request(server, "GET", "/page.txt", "Range: bytes=2-4\r\n");
         assert_eq!((part.status, part.text().as_str()), (206, "234"));
         assert_eq!(part.header("content-range"), Some("bytes 2-4/10"));
-        let none = ask(server, "GET", "/page.txt", "Range: bytes=50-\r\n");
+        let none = request(server, "GET", "/page.txt", "Range: bytes=50-\r\n");
         assert_eq!(none.status, 416);
-        let head = ask(server, "HEAD", "/page.txt", "");
+        let head = request(server, "HEAD", "/page.txt", "");
         assert_eq!(
             (head.status, head.header("content-length")),
             (200, Some("10"))
@@ -94,11 +94,11 @@ fn ranges_conditions_and_head() {
             format!("If-None-Match: {tag}\r\n"),
             format!("If-Modified-Since: {date}\r\n"),
         ] {
-            let answer = ask(server, "GET", "/page.txt", &condition);
+            let answer = request(server, "GET", "/page.txt", &condition);
             assert_eq!(answer.status, 304, "{condition}");
             assert_eq!(answer.header("etag"), Some(tag));
         }
-        let answer = ask(server, "GET", "/page.txt", "If-Match: \"other\"\r\n");
+        let answer = request(server, "GET", "/page.txt", "If-Match: \"other\"\r\n");
         assert_eq!(answer.status, 412);
     });
 }
@@ -211,27 +211,27 @@ fn cache_control_by_pattern() {
         "/build/sw.js=",
     ];
     in_all_modes(&files, &args, |server| {
-        let said = |target: &str, headers: &str| {
-            let answer = ask(server, "GET", target, headers);
+        let cache_control = |target: &str, headers: &str| {
+            let answer = request(server, "GET", target, headers);
             let value = answer.header("cache-control").map(str::to_owned);
             (answer.status, value.unwrap_or_default())
         };
         let forever = "public, max-age=31536000, immutable".to_owned();
-        assert_eq!(said("/build/app.js", ""), (200, forever.clone()));
+        assert_eq!(cache_control("/build/app.js", ""), (200, forever.clone()));
         assert_eq!(
-            said("/build/app.js", "Range: bytes=0-1\r\n"),
+            cache_control("/build/app.js", "Range: bytes=0-1\r\n"),
             (206, forever.clone())
         );
         assert_eq!(
-            said("/build/app.js", "Range: bytes=50-\r\n"),
+            cache_control("/build/app.js", "Range: bytes=50-\r\n"),
             (416, String::new())
         );
         assert_eq!(
-            said("/build/app.js", "If-None-Match: *\r\n"),
+            cache_control("/build/app.js", "If-None-Match: *\r\n"),
             (304, forever)
         );
-        assert_eq!(said("/build/sw.js", ""), (200, String::new()));
-        assert_eq!(said("/docs/", ""), (200, "no-cache".to_owned()));
+        assert_eq!(cache_control("/build/sw.js", ""), (200, String::new()));
+        assert_eq!(cache_control("/docs/", ""), (200, "no-cache".to_owned()));
     });
 }
 
@@ -271,13 +271,13 @@ fn a_single_page_app() {
             for target in ["/", "/users/7", "/users/7?tab=1", "/apis", "/deep/er/"] {
                 assert_eq!(ok(&server.get(target)), "the page", "{mode} {target}");
             }
-            let head = ask(&server, "HEAD", "/users/7", "");
+            let head = request(&server, "HEAD", "/users/7", "");
             assert_eq!(
                 (head.status, head.header("content-type")),
                 (200, Some("text/html"))
             );
             let tag = head.header("etag").expect("an ETag");
-            let known = ask(
+            let known = request(
                 &server,
                 "GET",
                 "/users/8",
@@ -291,7 +291,8 @@ fn a_single_page_app() {
             if mode == "app.php" {
                 assert_eq!(ok(&server.get("/api/users")), "app GET /api/users");
                 assert_eq!(ok(&server.get("/api/x.json")), "app GET /api/x.json");
-                assert_eq!(ok(&ask(&server, "POST", "/users", "")), "app POST /users");
+                let post = request(&server, "POST", "/users", "");
+                assert_eq!(ok(&post), "app POST /users");
             }
             server.stop();
         }

@@ -3,7 +3,7 @@
 use testkit::Server;
 
 use super::in_all_modes;
-use crate::support::{ask, ok};
+use crate::support::{ok, request};
 
 /// Sets the time at which a file was changed, in seconds after the beginning of 2026.
 fn set_modified(server: &Server, name: &str, seconds: u64) {
@@ -44,7 +44,7 @@ fn with_compressed(args: &[&str], test: impl Fn(&Server)) {
 fn what_lies_compressed_beside_a_file() {
     with_compressed(&[], |server| {
         let get = |target: &str, accepted: &str| {
-            ask(
+            request(
                 server,
                 "GET",
                 target,
@@ -83,25 +83,25 @@ fn what_lies_compressed_beside_a_file() {
 #[test]
 fn each_encoding_has_a_tag_and_ranges_of_its_own() {
     with_compressed(&[], |server| {
-        let ask = |method: &str, headers: &str| ask(server, method, "/a.css", headers);
+        let request = |method: &str, headers: &str| request(server, method, "/a.css", headers);
         let tag = |accepted: &str| {
-            let answer = ask("HEAD", &format!("Accept-Encoding: {accepted}\r\n"));
+            let answer = request("HEAD", &format!("Accept-Encoding: {accepted}\r\n"));
             answer.header("etag").expect("an ETag").to_owned()
         };
         let tags = [tag("br"), tag("gzip"), tag("identity")];
         assert!(tags[0] != tags[1] && tags[1] != tags[2], "{tags:?}");
-        let known = ask(
+        let known = request(
             "GET",
             &format!("Accept-Encoding: br\r\nIf-None-Match: {}\r\n", tags[0]),
         );
         assert_eq!(known.status, 304);
         assert_eq!(known.header("vary"), Some("Accept-Encoding"));
-        let other = ask(
+        let other = request(
             "GET",
             &format!("Accept-Encoding: br\r\nIf-None-Match: {}\r\n", tags[2]),
         );
         assert_eq!(ok(&other), "brotli");
-        let part = ask("GET", "Accept-Encoding: br\r\nRange: bytes=1-3\r\n");
+        let part = request("GET", "Accept-Encoding: br\r\nRange: bytes=1-3\r\n");
         assert_eq!((part.status, part.text().as_str()), (206, "rot"));
         assert_eq!(part.header("content-range"), Some("bytes 1-3/6"));
         assert_eq!(part.header("content-encoding"), Some("br"));
@@ -109,8 +109,8 @@ fn each_encoding_has_a_tag_and_ranges_of_its_own() {
             "Accept-Encoding: br\r\nRange: bytes=1-3\r\nIf-Range: {}\r\n",
             tags[2]
         );
-        assert_eq!(ok(&ask("GET", &changed)), "brotli");
-        let head = ask("HEAD", "Accept-Encoding: gzip\r\n");
+        assert_eq!(ok(&request("GET", &changed)), "brotli");
+        let head = request("HEAD", "Accept-Encoding: gzip\r\n");
         assert_eq!(head.header("content-length"), Some("4"));
     });
 }
@@ -118,7 +118,7 @@ fn each_encoding_has_a_tag_and_ranges_of_its_own() {
 #[test]
 fn what_is_compressed_is_looked_for_unless_that_is_off() {
     with_compressed(&["--precompressed", "off"], |server| {
-        let answer = ask(server, "GET", "/a.css", "Accept-Encoding: br\r\n");
+        let answer = request(server, "GET", "/a.css", "Accept-Encoding: br\r\n");
         assert_eq!(ok(&answer), "as it is");
         assert_eq!(answer.header("vary"), None);
     });
@@ -128,7 +128,7 @@ fn what_is_compressed_is_looked_for_unless_that_is_off() {
 #[test]
 fn a_newer_file_is_sent_instead_of_what_was_compressed() {
     with_compressed(&[], |server| {
-        let get = || ask(server, "GET", "/a.css", "Accept-Encoding: br\r\n");
+        let get = || request(server, "GET", "/a.css", "Accept-Encoding: br\r\n");
         assert_eq!(ok(&get()), "brotli");
         set_modified(server, "a.css", 20);
         let answer = get();

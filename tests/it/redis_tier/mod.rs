@@ -217,15 +217,15 @@ fn scripts_share_it_and_classic_sites_too() {
 fn a_url_that_is_none_is_told_and_a_password_is_not_shown() {
     let server = Server::script(RUN).args(["--cache-redis", "http://:secret@x"]);
     let refused = server.try_start().expect_err("it is refused");
-    let told = refused.log;
+    let log = refused.log;
     assert!(
-        told.contains("not the URL of a Redis") && !told.contains("secret"),
-        "{told}"
+        log.contains("not the URL of a Redis") && !log.contains("secret"),
+        "{log}"
     );
 }
 
 /// How often Redis is asked while this code runs: scripts by themselves, and transactions.
-fn asked(redis: &Redis, server: &Server, code: &str, expected: &str) -> (u64, u64) {
+fn calls_of(redis: &Redis, server: &Server, code: &str, expected: &str) -> (u64, u64) {
     redis.cli(&["CONFIG", "RESETSTAT"]);
     assert_eq!(run(server, code), expected, "{code}");
     let text = redis.cli(&["INFO", "commandstats"]);
@@ -271,15 +271,15 @@ fn batches(redis: &Redis) {
         (&store, "return $store->putMany($values, 60);", "return array_sum($store->many($names));"),
     ] {
         let (write, read) = (format!("{begin} {write}"), format!("{begin} {read}"));
-        let (_, transactions) = asked(redis, &a, &write, "true");
+        let (_, transactions) = calls_of(redis, &a, &write, "true");
         assert_eq!(transactions, 1, "{write}");
-        assert_eq!(asked(redis, &b, &read, "1275"), (1, 0), "{read}");
-        assert_eq!(asked(redis, &b, &read, "1275"), (0, 0), "{read}");
+        assert_eq!(calls_of(redis, &b, &read, "1275"), (1, 0), "{read}");
+        assert_eq!(calls_of(redis, &b, &read, "1275"), (0, 0), "{read}");
     }
     let delete = format!("{names} return $cache->deleteMultiple($names);");
-    assert_eq!(asked(redis, &a, &delete, "50"), (1, 0));
+    assert_eq!(calls_of(redis, &a, &delete, "50"), (1, 0));
     let delete = format!("{pool} return $pool->deleteItems($names);");
-    assert_eq!(asked(redis, &a, &delete, "true"), (1, 0));
+    assert_eq!(calls_of(redis, &a, &delete, "true"), (1, 0));
     let symfony = "require_once '/usr/share/php/Symfony/Contracts/Cache/autoload.php'; $symfony = new Hearth\\Cache\\SymfonyCache();";
     let tags = format!("{psr} {symfony} $tags = array_map(fn ($n) => \"t$n\", range(1, 50));");
     let invalidate = format!("{tags} return $symfony->invalidateTags($tags);");
@@ -308,18 +308,18 @@ fn a_batch_of_apcu_is_one_round_trip() {
     until_redis(&a, "there");
     until_redis(&b, "there");
     let names = "$names = array_map(fn ($n) => \"k$n\", range(1, 50)); $values = array_combine($names, range(1, 50));";
-    let asks = |server, code: &str, expected: &str| {
-        asked(&redis, server, &format!("{names} {code}"), expected)
+    let calls = |server, code: &str, expected: &str| {
+        calls_of(&redis, server, &format!("{names} {code}"), expected)
     };
-    assert_eq!(asks(&a, "return apcu_store($values);", "[]").1, 1);
+    assert_eq!(calls(&a, "return apcu_store($values);", "[]").1, 1);
     let add = "return apcu_add(['k1' => 0, 'new' => 51]);";
-    assert_eq!(asks(&b, add, r#"{"k1":-1}"#).1, 1);
+    assert_eq!(calls(&b, add, r#"{"k1":-1}"#).1, 1);
     let exist = "return count(apcu_exists([...$names, 'none']));";
-    assert_eq!(asks(&b, exist, "50"), (1, 0));
+    assert_eq!(calls(&b, exist, "50"), (1, 0));
     let sum = "return array_sum(apcu_fetch($names));";
-    assert_eq!(asks(&b, sum, "1275"), (0, 0));
+    assert_eq!(calls(&b, sum, "1275"), (0, 0));
     let delete = "return apcu_delete([...$names, 'none', 'k1']);";
-    assert_eq!(asks(&a, delete, r#"["none","k1"]"#), (1, 0));
+    assert_eq!(calls(&a, delete, r#"["none","k1"]"#), (1, 0));
 }
 
 /// A miss is asked for once, whichever worker it was, until another server writes the key.
@@ -331,9 +331,9 @@ fn a_miss_is_remembered_until_another_server_writes() {
 fn misses(redis: &Redis) {
     let [a, b] = [(); 2].map(|()| started(redis));
     let miss = "for ($i = 0; $i < 20; $i++) { $value = $cache->get('none'); } return $value;";
-    assert_eq!(asked(redis, &a, miss, "null"), (1, 0));
+    assert_eq!(calls_of(redis, &a, miss, "null"), (1, 0));
     for _ in 0..4 {
-        assert_eq!(asked(redis, &a, miss, "null"), (0, 0));
+        assert_eq!(calls_of(redis, &a, miss, "null"), (0, 0));
     }
     run(&b, "$cache->set('none', 'now');");
     comes(&a, "return $cache->get('none');", "\"now\"");
@@ -347,7 +347,7 @@ fn misses(redis: &Redis) {
 /// What is wrong with the URL is told when the server starts.
 #[test]
 fn what_is_wrong_with_the_url_is_told() {
-    for (url, told) in [
+    for (url, expected) in [
         (
             "rediss://127.0.0.1:1?cacert=/none.pem",
             "cannot read cacert /none.pem",
@@ -362,6 +362,10 @@ fn what_is_wrong_with_the_url_is_told() {
     ] {
         let server = Server::script(RUN).args(["--cache-redis", url]);
         let refused = server.try_start().expect_err("it is refused");
-        assert!(refused.log.contains(told), "{told}: {}", refused.log);
+        assert!(
+            refused.log.contains(expected),
+            "{expected}: {}",
+            refused.log
+        );
     }
 }

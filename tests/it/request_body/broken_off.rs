@@ -50,7 +50,7 @@ impl Fault {
         Fault::TooLarge,
     ];
 
-    fn told(self) -> (u16, &'static str) {
+    fn expected(self) -> (u16, &'static str) {
         match self {
             Fault::Closed => (400, "the client closed the connection"),
             Fault::Malformed => (400, "malformed"),
@@ -123,7 +123,7 @@ fn a_body_that_breaks_off_is_not_taken_for_complete() {
                 begin(&mut client, &path, length);
                 fault.happen(&mut client);
                 let answer = client.response();
-                let (status, _) = fault.told();
+                let (status, _) = fault.expected();
                 assert_eq!(answer.status, status, "{path} {length} {fault:?}");
                 assert_eq!(answer.header("connection"), Some("close"), "{path}");
             }
@@ -156,7 +156,7 @@ fn what_is_wrong_with_a_body_is_named() {
     );
     for fault in Fault::ALL {
         let server = direct(&code).args(fault.limits()).start();
-        let (status, text) = fault.told();
+        let (status, text) = fault.expected();
         for length in [100, 100_000] {
             let mut client = server.connect();
             let from = client.stream().local_addr().expect("an address");
@@ -172,12 +172,12 @@ fn what_is_wrong_with_a_body_is_named() {
             assert!(line.contains(&format!("status={status}")), "{line}");
         }
         let lines = server.log().lines();
-        let told = lines.iter().filter(|line| {
+        let logged = lines.iter().filter(|line| {
             line.contains("The request body is") && !line.contains("request refused")
         });
-        let told: Vec<_> = told.collect();
-        assert!(!told.is_empty(), "PHP is told");
-        assert!(told.iter().all(|line| line.contains(text)), "{told:?}");
+        let logged: Vec<_> = logged.collect();
+        assert!(!logged.is_empty(), "PHP is told");
+        assert!(logged.iter().all(|line| line.contains(text)), "{logged:?}");
         server.stop();
     }
 }
@@ -235,7 +235,11 @@ fn where_one_request_runs_at_a_time_no_body_comes_to_php_in_part() {
                     // The only worker is free meanwhile.
                     assert_eq!(server.get("/free").status, 200);
                     fault.happen(&mut client);
-                    assert_eq!(client.response().status, fault.told().0, "{path} {fault:?}");
+                    assert_eq!(
+                        client.response().status,
+                        fault.expected().0,
+                        "{path} {fault:?}"
+                    );
                 }
             }
             let mut client = server.connect();

@@ -36,7 +36,7 @@ fn a_body_that_cannot_be_stored_is_not_cut() {
     )
     .args(["--ini=sys_temp_dir=/nonexistent"])
     .start();
-    let ask = |length: usize| {
+    let request = |length: usize| {
         let body = "x".repeat(length);
         let mut client = server.connect();
         client.send(format!(
@@ -44,13 +44,13 @@ fn a_body_that_cannot_be_stored_is_not_cut() {
         ));
         ok(&client.response())
     };
-    assert_eq!(ask(5000), "5000 5000", "a small one needs no file");
-    let said = ask(500_000);
+    assert_eq!(request(5000), "5000 5000", "a small one needs no file");
+    let text = request(500_000);
     assert!(
-        said.starts_with("The body of the request cannot be stored whole"),
-        "{said}"
+        text.starts_with("The body of the request cannot be stored whole"),
+        "{text}"
     );
-    assert!(!said.contains("8192"), "{said}");
+    assert!(!text.contains("8192"), "{text}");
 }
 
 #[test]

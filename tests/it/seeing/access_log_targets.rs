@@ -121,13 +121,13 @@ fn lines_go_to_standard_error_and_to_the_systems_log() {
         daemon.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
         let target = format!("syslog:{}", path.display());
         let server = logged(Server::script(APP), dispatch, &target, "common").start();
-        let told = |daemon: &UnixDatagram| {
+        let received = |daemon: &UnixDatagram| {
             let mut buffer = [0; 500];
             let length = daemon.recv(&mut buffer).expect("a message in time");
             String::from_utf8_lossy(&buffer[..length]).into_owned()
         };
         ok(&server.get("/to-syslog"));
-        let line = told(&daemon);
+        let line = received(&daemon);
         assert!(
             line.starts_with("<30>hearth[") && line.contains("]: 127.0.0.1 - - ["),
             "{line}"
@@ -145,7 +145,7 @@ fn lines_go_to_standard_error_and_to_the_systems_log() {
         let daemon = UnixDatagram::bind(&path).expect("a socket");
         daemon.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
         ok(&server.get("/again"));
-        assert!(told(&daemon).contains("/again"));
+        assert!(received(&daemon).contains("/again"));
         server.stop();
     }
 }

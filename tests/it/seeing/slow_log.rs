@@ -29,7 +29,7 @@ return function (Hearth\Request $request) {
 
 /// The line about this path, unfolded.
 #[track_caller]
-fn told(server: &Server, path: &str) -> String {
+fn logged_trace(server: &Server, path: &str) -> String {
     let line = server.expect_log(&format!("route={path} "));
     assert!(
         line.contains(" WARN worker[0]: request is slow: at "),
@@ -79,7 +79,7 @@ fn the_log_has_the_calls_that_a_slow_request_is_in() {
             ),
         ] {
             ok(&server.get(&format!("{path}?secret=1")));
-            let trace = told(&server, path);
+            let trace = logged_trace(&server, path);
             let mut rest = trace.as_str();
             for part in expected.split('|') {
                 let at = rest
@@ -94,8 +94,8 @@ fn the_log_has_the_calls_that_a_slow_request_is_in() {
             assert!(rest.contains(" request="), "{trace}");
         }
         assert_eq!(metric(&server, "hearth_slow_total"), 5);
-        let told = server.log().text().matches("request is slow").count();
-        assert_eq!(told, 5, "each once");
+        let logged = server.log().text().matches("request is slow").count();
+        assert_eq!(logged, 5, "each once");
         server.stop();
     }
 }
@@ -162,14 +162,14 @@ fn a_classic_script_too() {
         )
         .start();
     server.get("/?a");
-    let trace = told(&server, "/");
+    let trace = logged_trace(&server, "/");
     let calls = "#0 www/slow.inc.php(3): usleep()\n#1 www/slow.inc.php(5): slow()\n#2 www/index.php(2): include()\n#3 {main}";
     assert!(
         trace.contains("at www/slow.inc.php(3) ") && trace.contains(calls),
         "{trace}"
     );
     server.get("/loop.php");
-    let trace = told(&server, "/loop.php");
+    let trace = logged_trace(&server, "/loop.php");
     assert!(trace.contains("at www/loop.php(3) "), "{trace}");
     server.stop();
 }
@@ -179,12 +179,12 @@ fn a_classic_script_too() {
 fn a_long_call_of_an_extension_is_told_while_it_runs() {
     std::thread::scope(|scope| {
         for classic in [true, false] {
-            scope.spawn(move || is_told_while_it_runs(classic));
+            scope.spawn(move || is_logged_while_it_runs(classic));
         }
     });
 }
 
-fn is_told_while_it_runs(classic: bool) {
+fn is_logged_while_it_runs(classic: bool) {
     // It ends by itself only after minutes: all of it is one call. (PHP 8.4 calls preg_match() without a frame.)
     const CODE: &str = "function find(): void { preg_match_all('/^(a+)+$/', str_repeat('a', 40) . 'b'); }\n\
         ini_set('pcre.jit', '0'); ini_set('pcre.backtrack_limit', '1000000000');\n";

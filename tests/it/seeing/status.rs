@@ -75,8 +75,8 @@ fn root_sees_servers_of_other_users_and_they_see_their_own() {
         Some(1),
         "it is only looked at: {refused:?}"
     );
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(said.contains("another user's (uid 54321)"), "{said}");
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains("another user's (uid 54321)"), "{message}");
     let mut watch = Command::new(testkit::hearth())
         .args(["status", "--watch", &app])
         .env("XDG_RUNTIME_DIR", own.directory())

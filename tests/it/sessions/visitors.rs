@@ -191,7 +191,7 @@ fn what_cannot_be_done_is_told() {
     let server = resident()
         .args(["--workers", "1", "--cache-size", "1M"])
         .start();
-    for (code, told) in [
+    for (code, expected) in [
         (
             "session_save_path(str_repeat('p', 800)); session_start()",
             "session.save_path has 800 bytes, more than 700",
@@ -210,7 +210,7 @@ fn what_cannot_be_done_is_told() {
         ),
     ] {
         let text = run(&server, &message(code));
-        assert!(text.contains(told), "{code}: {text}");
+        assert!(text.contains(expected), "{code}: {text}");
     }
     server.stop();
     let none = resident()

@@ -22,8 +22,8 @@ fn check(root: &Path) -> String {
 }
 
 /// The proposed lines are set.
-fn follow_advice(root: &Path, said: &str) {
-    let (_, lines) = said
+fn follow_advice(root: &Path, advice: &str) {
+    let (_, lines) = advice
         .split_once("proposed, in hearth.toml:\n")
         .expect("a proposal");
     std::fs::write(root.join("hearth.toml"), lines).expect("a file");
@@ -81,8 +81,8 @@ fn what_a_site_shows_is_told_and_the_proposal_closes_it() {
         assert_eq!(server.get(secret).status, 200, "{secret}");
     }
     server.stop();
-    let said = check(root.path());
-    follow_advice(root.path(), &said);
+    let advice = check(root.path());
+    follow_advice(root.path(), &advice);
     let server = Server::app(root.path()).start();
     for secret in secrets {
         assert_eq!(server.get(secret).status, 403, "{secret}");
@@ -97,8 +97,8 @@ fn what_a_site_shows_is_told_and_the_proposal_closes_it() {
 fn dokuwiki_is_closed_by_the_proposal() {
     let root = dokuwiki_files();
     write(root.path(), &[("data/pages/start.txt", "secret")]);
-    let said = check(root.path());
-    follow_advice(root.path(), &said);
+    let advice = check(root.path());
+    follow_advice(root.path(), &advice);
     let server = Server::app(root.path()).start();
     for path in [
         "/data/pages/start.txt",
@@ -147,9 +147,9 @@ fn what_lies_beside_a_single_script_is_told() {
         .args(["--mode", "classic"])
         .output()
         .expect("hearth runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let advice = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        said.contains("everything in it is served too, and its scripts run (1 more names)"),
-        "{said}"
+        advice.contains("everything in it is served too, and its scripts run (1 more names)"),
+        "{advice}"
     );
 }

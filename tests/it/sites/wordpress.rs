@@ -142,8 +142,11 @@ pub(crate) fn choose_post_name(browser: &Browser, site: &str) {
         .find("input[name=selection][value='/%postname%/']")
         .click();
     browser.find("#submit").click();
-    let said = browser.find("#setting-error-settings_updated").text();
-    assert!(said.contains("Permalink structure updated."), "{said}");
+    let message = browser.find("#setting-error-settings_updated").text();
+    assert!(
+        message.contains("Permalink structure updated."),
+        "{message}"
+    );
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(crate) fn at_once<T: AsRef<str>>(server: &Server, targets: &[T]) -> (Vec<Res
 }
 
 /// Sends a request without a body on a connection of its own. Each line of `headers` ends in CRLF.
-pub(crate) fn ask(server: &Server, method: &str, target: &str, headers: &str) -> Response {
+pub(crate) fn request(server: &Server, method: &str, target: &str, headers: &str) -> Response {
     let mut client = server.connect();
     client.send(format!(
         "{method} {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"
@@ -164,7 +164,7 @@ impl ServiceManager {
         server.start()
     }
 
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn received(&self) -> String {
         let mut buffer = [0; 200];
         let length = self.socket.recv(&mut buffer).expect("a message in time");
         String::from_utf8_lossy(&buffer[..length]).into_owned()
@@ -173,9 +173,9 @@ impl ServiceManager {
 
 /// Polls until the condition holds; for events that the kernel does not signal, such as a new process in `/proc`.
 #[track_caller]
-pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let until = Instant::now() + TIMEOUT;
-    while !ask() {
+    while !condition() {
         assert!(Instant::now() < until, "never: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }

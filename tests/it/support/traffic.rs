@@ -47,14 +47,14 @@ pub(crate) fn under_load(
     work: impl FnOnce(),
 ) -> (usize, usize) {
     let (answered, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let ask = |_, done: &Done| {
+    let request = |_, done: &Done| {
         let mut client = server.connect();
         while !done.is_done() {
             let response = client.get(target);
             answered.fetch_add(1, Ordering::Relaxed);
             if response.status != 200 {
-                let said = response.text();
-                assert!(may_fail(&response), "{} {said}", response.status);
+                let text = response.text();
+                assert!(may_fail(&response), "{} {text}", response.status);
                 failed.fetch_add(1, Ordering::Relaxed);
             }
             if response.header("connection") == Some("close") {
@@ -62,6 +62,6 @@ pub(crate) fn under_load(
             }
         }
     };
-    meanwhile(clients, ask, work);
+    meanwhile(clients, request, work);
     (answered.into_inner(), failed.into_inner())
 }

@@ -29,7 +29,7 @@ impl UserAgent {
     }
 
     pub(crate) fn get(&mut self, path: &str) -> Response {
-        self.ask(&format!("GET {path} HTTP/1.1\r\n"), b"")
+        self.request(&format!("GET {path} HTTP/1.1\r\n"), b"")
     }
 
     /// Sends a form as a browser does.
@@ -39,7 +39,7 @@ impl UserAgent {
 
     pub(crate) fn send(&mut self, path: &str, media_type: &str, body: &[u8]) -> Response {
         let length = body.len();
-        self.ask(
+        self.request(
             &format!(
                 "POST {path} HTTP/1.1\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n"
             ),
@@ -82,7 +82,7 @@ impl UserAgent {
     }
 
     /// Sends a custom request: its first line and fields, each with its line end, and its body.
-    pub(crate) fn ask(&mut self, head: &str, body: &[u8]) -> Response {
+    pub(crate) fn request(&mut self, head: &str, body: &[u8]) -> Response {
         let cookies: Vec<String> = self
             .cookies
             .iter()

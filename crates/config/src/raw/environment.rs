@@ -30,7 +30,7 @@ impl Raw {
                 _ => '\0',
             };
             for text in value.split(separator).map(str::trim) {
-                self.say(
+                self.add(
                     option,
                     Given {
                         text: text.into(),

@@ -83,7 +83,7 @@ impl Raw {
 
     fn take_scalar(&mut self, option: &'static Opt, value: &DeValue<'_>, source: &Source) {
         match text_of(value) {
-            Some(text) => self.say(
+            Some(text) => self.add(
                 option,
                 Given {
                     text,
@@ -130,7 +130,7 @@ impl Raw {
                 continue;
             };
             let text = format!("{key}={text}");
-            self.say(option, Given { text, source });
+            self.add(option, Given { text, source });
         }
     }
 }

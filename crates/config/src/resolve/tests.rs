@@ -5,12 +5,12 @@ use super::*;
 use crate::flags::{app_argument, flags, matches_to_given};
 use crate::settings::{Dispatch, Mode, Workers};
 
-struct Said {
+struct Gathered {
     dir: tempfile::TempDir,
     raw: Raw,
 }
 
-fn said(file: Option<&str>, env: &[(&str, &str)], args: &[&str]) -> Said {
+fn gathered(file: Option<&str>, env: &[(&str, &str)], args: &[&str]) -> Gathered {
     let dir = tempfile::tempdir().unwrap();
     if let Some(text) = file {
         std::fs::write(dir.path().join("hearth.toml"), text).unwrap();
@@ -22,10 +22,10 @@ fn said(file: Option<&str>, env: &[(&str, &str)], args: &[&str]) -> Said {
     let matches = command.try_get_matches_from(args).unwrap();
     let env = env.iter().map(|(k, v)| (k.to_string(), v.to_string()));
     let raw = Raw::gather(matches_to_given(&matches), env, dir.path());
-    Said { dir, raw }
+    Gathered { dir, raw }
 }
 
-impl Said {
+impl Gathered {
     fn settings(&self) -> Settings {
         resolve(&self.raw, self.dir.path()).unwrap_or_else(|problems| panic!("{problems}"))
     }
@@ -38,9 +38,9 @@ impl Said {
 
 #[test]
 fn defaults_are_enough() {
-    let said = said(None, &[], &["app.php"]);
-    let settings = said.settings();
-    assert_eq!(settings.app, said.dir.path().join("app.php"));
+    let gathered = gathered(None, &[], &["app.php"]);
+    let settings = gathered.settings();
+    assert_eq!(settings.app, gathered.dir.path().join("app.php"));
     assert_eq!(
         settings.listen,
         [Listen::Tcp("127.0.0.1:8080".parse().unwrap())]
@@ -62,13 +62,13 @@ fn flags_win_over_environment_and_that_over_the_file() {
         ("HEARTH_WORKERS_COUNT", "3"),
         ("HEARTH_WORKERS_CONCURRENCY", "20"),
     ];
-    let said = said(Some(file), &env, &["--workers", "4"]);
-    let settings = said.settings();
+    let gathered = gathered(Some(file), &env, &["--workers", "4"]);
+    let settings = gathered.settings();
     assert_eq!(settings.workers, Workers::Count(4));
     assert_eq!(settings.concurrency, Some(20));
     assert_eq!(settings.request_timeout, Duration::from_millis(1500));
-    assert_eq!(settings.app, said.dir.path().join("from/file.php"));
-    let sources: Vec<String> = crate::effective(&said.raw, None)
+    assert_eq!(settings.app, gathered.dir.path().join("from/file.php"));
+    let sources: Vec<String> = crate::effective(&gathered.raw, None)
         .into_iter()
         .filter(|e| e.source != Source::Default)
         .map(|e| {
@@ -78,7 +78,7 @@ fn flags_win_over_environment_and_that_over_the_file() {
                 e.value,
                 e.source
                     .to_string()
-                    .replace(said.dir.path().to_str().unwrap(), "DIR")
+                    .replace(gathered.dir.path().to_str().unwrap(), "DIR")
             )
         })
         .collect();
@@ -96,20 +96,20 @@ fn flags_win_over_environment_and_that_over_the_file() {
 #[test]
 fn the_strongest_source_replaces_all_listens() {
     let file = "app = 'a.php'\nlisten = ['127.0.0.1:1', 'unix:run/a.sock']\n";
-    let said_file = said(Some(file), &[], &[]);
-    let unix = Listen::Unix(said_file.dir.path().join("run/a.sock"));
+    let in_file = gathered(Some(file), &[], &[]);
+    let unix = Listen::Unix(in_file.dir.path().join("run/a.sock"));
     assert_eq!(
-        said_file.settings().listen,
+        in_file.settings().listen,
         [Listen::Tcp("127.0.0.1:1".parse().unwrap()), unix]
     );
     let env = [("HEARTH_LISTEN", "localhost:2, [::1]:3")];
-    let listen = said(Some(file), &env, &[]).settings().listen;
+    let listen = gathered(Some(file), &env, &[]).settings().listen;
     assert_eq!(
         listen.iter().map(Listen::to_string).collect::<Vec<_>>(),
         ["127.0.0.1:2", "[::1]:3"]
     );
     assert_eq!(
-        said(Some(file), &env, &["--listen", "0.0.0.0:4"])
+        gathered(Some(file), &env, &["--listen", "0.0.0.0:4"])
             .settings()
             .listen
             .len(),
@@ -120,12 +120,12 @@ fn the_strongest_source_replaces_all_listens() {
 #[test]
 fn ini_settings_add_up() {
     let file = "app = 'a.php'\n[php.ini]\nmemory_limit = '64M'\nopcache.enable = true\n'x.y' = 7\n";
-    let said = said(
+    let gathered = gathered(
         Some(file),
         &[("HEARTH_PHP_INI", "a=1;b=2")],
         &["--ini", "memory_limit=1G", "--ini", "html_errors=on"],
     );
-    let ini: Vec<String> = said
+    let ini: Vec<String> = gathered
         .settings()
         .ini
         .into_iter()
@@ -148,7 +148,7 @@ fn ini_settings_add_up() {
 fn variables_of_the_environment_add_up() {
     let file = "app = 'a.php'\n[env]\nAPP_ENV = 'dev'\nPORT = 3306\nEMPTY = ''\n";
     let env = [("HEARTH_ENV", "APP_ENV=stage;QUERY=a=b")];
-    let said = said(Some(file), &env, &["--env", "APP_ENV=prod"]);
+    let gathered = gathered(Some(file), &env, &["--env", "APP_ENV=prod"]);
     let expected = [
         ("PORT", "3306"),
         ("EMPTY", ""),
@@ -156,13 +156,13 @@ fn variables_of_the_environment_add_up() {
         ("APP_ENV", "prod"),
     ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    assert_eq!(said.settings().env, expected);
+    assert_eq!(gathered.settings().env, expected);
 }
 
 #[test]
 fn an_option_that_was_replaced_names_its_successors() {
     let file = "app = 'a.php'\n[http]\nstall_timeout = 5\n";
-    let text = said(Some(file), &[("HEARTH_HTTP_STALL_TIMEOUT", "5")], &[]).problems();
+    let text = gathered(Some(file), &[("HEARTH_HTTP_STALL_TIMEOUT", "5")], &[]).problems();
     for part in [
         r#"HEARTH_HTTP_STALL_TIMEOUT: "HEARTH_HTTP_STALL_TIMEOUT" is now HEARTH_HTTP_BODY_TIMEOUT and HEARTH_HTTP_SEND_TIMEOUT"#,
         r#"DIR/hearth.toml:3: "http.stall_timeout" is now http.body_timeout and http.send_timeout"#,
@@ -192,7 +192,7 @@ fn all_mistakes_are_reported_at_once() {
         "1h",
     ];
     assert_eq!(
-        said(Some(file), &env, &args).problems(),
+        gathered(Some(file), &env, &args).problems(),
         r#"12 mistakes in the configuration:
   HEARTH_WORKRES_COUNT: there is no environment variable "HEARTH_WORKRES_COUNT"; did you mean "HEARTH_WORKERS_COUNT"?
   DIR/hearth.toml:4: there is no option "workers.conccurency"; did you mean "workers.concurrency"?
@@ -212,20 +212,20 @@ fn all_mistakes_are_reported_at_once() {
 #[test]
 fn no_app_broken_toml_and_a_missing_file_are_clear() {
     assert_eq!(
-        said(None, &[], &[]).problems(),
+        gathered(None, &[], &[]).problems(),
         "APP: no app given: name a script (`hearth serve app.php`) or a folder (`hearth serve .`), or set `app` in hearth.toml"
     );
     assert_eq!(
-        said(Some("app = 'a.php'\nlisten = [\n"), &[], &["a.php"]).problems(),
+        gathered(Some("app = 'a.php'\nlisten = [\n"), &[], &["a.php"]).problems(),
         "DIR/hearth.toml:2: unclosed array, expected `]`, in: listen = ["
     );
     // The file may name the app, so a missing app is no mistake of its own.
     assert_eq!(
-        said(Some("app = app.php\n"), &[], &[]).problems(),
+        gathered(Some("app = app.php\n"), &[], &[]).problems(),
         "DIR/hearth.toml:1: string values must be quoted, expected literal string, in: app = app.php"
     );
     assert_eq!(
-        said(None, &[], &["a.php", "--config", "other.toml"]).problems(),
+        gathered(None, &[], &["a.php", "--config", "other.toml"]).problems(),
         "--config: cannot read DIR/other.toml: No such file or directory (os error 2)"
     );
 }
@@ -233,7 +233,7 @@ fn no_app_broken_toml_and_a_missing_file_are_clear() {
 #[test]
 fn a_directory_is_classic_and_a_script_resident_unless_told_otherwise() {
     let mode = |args: &[&str]| {
-        let settings = said(None, &[], args).settings();
+        let settings = gathered(None, &[], args).settings();
         (
             settings.mode,
             settings.concurrency,
@@ -258,18 +258,18 @@ fn a_directory_is_classic_and_a_script_resident_unless_told_otherwise() {
         (Mode::Resident, Some(1), Dispatch::Balanced)
     );
     assert_eq!(
-        said(None, &[], &[".", "--mode", "resident"]).problems(),
+        gathered(None, &[], &[".", "--mode", "resident"]).problems(),
         "--mode: DIR/. is a directory; resident mode needs the script that returns a handler"
     );
     assert_eq!(
-        said(None, &[], &[".", "--concurrency", "8"]).problems(),
+        gathered(None, &[], &[".", "--concurrency", "8"]).problems(),
         "--concurrency: classic mode serves one request at a time in each worker; raise workers.count instead"
     );
 }
 
 #[test]
 fn recycling_counts_requests_and_bytes() {
-    let settings = said(
+    let settings = gathered(
         Some("app = 'a.php'\n[workers]\nmax_requests = 500\nmax_memory = '256M'\nqueue = 0\n"),
         &[],
         &[],
@@ -280,23 +280,23 @@ fn recycling_counts_requests_and_bytes() {
         (500, 256 << 20, 0)
     );
     assert_eq!(
-        said(None, &[], &["a.php", "--max-memory", "256 MB"]).problems(),
+        gathered(None, &[], &["a.php", "--max-memory", "256 MB"]).problems(),
         "--max-memory: \"256 MB\" is not a number of bytes, such as 268435456 or 256M"
     );
 }
 
 #[test]
 fn what_changes_nothing_is_told() {
-    let told = |env: &[(&str, &str)], args: &[&str]| {
-        let said = said(None, env, args);
-        let warnings = crate::warnings(&said.raw, &said.settings()).into_iter();
+    let texts = |env: &[(&str, &str)], args: &[&str]| {
+        let gathered = gathered(None, env, args);
+        let warnings = crate::warnings(&gathered.raw, &gathered.settings()).into_iter();
         warnings
             .map(|warning| warning.to_string())
             .collect::<Vec<_>>()
     };
     let words = ["a.php", "--deny", "/data", "--idle-timeout", "3"];
     assert_eq!(
-        told(&[("HEARTH_SITE_FOLLOW", "/")], &words),
+        texts(&[("HEARTH_SITE_FOLLOW", "/")], &words),
         [
             "HEARTH_SITE_FOLLOW: site.follow has no effect: this resident app answers every path itself; name the folder of its files with site.root",
             "--deny: site.deny has no effect: this resident app answers every path itself; name the folder of its files with site.root",
@@ -305,13 +305,13 @@ fn what_changes_nothing_is_told() {
     );
     let words = ["a.php", "--dispatch", "direct", "--front-threads", "2"];
     assert_eq!(
-        told(&[], &words),
+        texts(&[], &words),
         ["--front-threads: front.threads has no effect: with direct dispatch there is no front"]
     );
-    assert!(told(&[], &[".", "--deny", "/data"]).is_empty());
-    assert!(told(&[], &["a.php", "--deny", "/data", "--root", "."]).is_empty());
+    assert!(texts(&[], &[".", "--deny", "/data"]).is_empty());
+    assert!(texts(&[], &["a.php", "--deny", "/data", "--root", "."]).is_empty());
     assert_eq!(
-        told(&[], &[".", "--root", "."]),
+        texts(&[], &[".", "--root", "."]),
         ["--root: site.root has no effect: in classic mode APP is the document root"]
     );
 }
@@ -329,10 +329,10 @@ fn variables_of_others_keep_no_server_from_starting() {
         ("HEARTH_WORKER", "3"),
         ("HEARTH_IMAGE", "x"),
     ];
-    let said = said(None, &names, &["a.php"]);
-    let told = crate::warnings(&said.raw, &said.settings()).into_iter();
+    let gathered = gathered(None, &names, &["a.php"]);
+    let texts = crate::warnings(&gathered.raw, &gathered.settings()).into_iter();
     assert_eq!(
-        told.map(|warning| warning.to_string()).collect::<Vec<_>>(),
+        texts.map(|warning| warning.to_string()).collect::<Vec<_>>(),
         [
             "HEARTH_VERSION: is set, but Hearth has no such option; did you mean HEARTH_PHP_VERSION?",
             "HEARTH_WORKER: is set, but Hearth has no such option; did you mean HEARTH_WORKERS_COUNT?",
@@ -343,7 +343,7 @@ fn variables_of_others_keep_no_server_from_starting() {
 
 #[test]
 fn an_ini_setting_has_the_flag_of_php_too() {
-    let settings = said(
+    let settings = gathered(
         None,
         &[],
         &["a.php", "-d", "memory_limit=1G", "-dhtml_errors=on"],
@@ -361,21 +361,21 @@ fn an_ini_setting_has_the_flag_of_php_too() {
 
 #[test]
 fn control_socket_is_found_despite_other_mistakes() {
-    let said = said(
+    let gathered = gathered(
         Some("app = 'a.php'\ncontrol = 'c.sock'\nbogus = 1\n"),
         &[],
         &[],
     );
-    let dir = said.dir.path();
+    let dir = gathered.dir.path();
     assert_eq!(
-        control_paths(&said.raw, dir).unwrap(),
+        control_paths(&gathered.raw, dir).unwrap(),
         (Some(dir.join("a.php")), Some(dir.join("c.sock")))
     );
 }
 
 #[test]
 fn every_default_is_valid_and_every_option_is_on_the_page() {
-    said(None, &[], &["a.php"]).settings();
+    gathered(None, &[], &["a.php"]).settings();
     let page = crate::reference();
     for option in OPTIONS {
         assert!(page.contains(&format!("### `{}`", option.key)));

@@ -4,33 +4,33 @@ use super::*;
 
 #[test]
 fn what_a_site_follows_and_denies() {
-    let follow = |args: &[&str]| said(None, &[], args).settings().site.follow;
+    let follow = |args: &[&str]| gathered(None, &[], args).settings().site.follow;
     assert_eq!(follow(&["a.php"]), [Path::new("/")]);
     assert_eq!(
         follow(&["a.php", "--follow", "/usr", "--follow", "/etc"]),
         [Path::new("/usr"), Path::new("/etc")]
     );
     assert!(follow(&["a.php", "--follow", ""]).is_empty());
-    let in_file = said(Some("[site]\nfollow = ['.', '/usr']"), &[], &["a.php"]);
+    let in_file = gathered(Some("[site]\nfollow = ['.', '/usr']"), &[], &["a.php"]);
     assert_eq!(
         in_file.settings().site.follow,
         [in_file.dir.path(), Path::new("/usr")]
     );
-    let environment = said(None, &[("HEARTH_SITE_FOLLOW", "/usr:/etc")], &["a.php"]);
+    let environment = gathered(None, &[("HEARTH_SITE_FOLLOW", "/usr:/etc")], &["a.php"]);
     assert_eq!(
         environment.settings().site.follow,
         [Path::new("/usr"), Path::new("/etc")]
     );
-    let deny = |args: &[&str]| said(None, &[], args).settings().site.deny;
+    let deny = |args: &[&str]| gathered(None, &[], args).settings().site.deny;
     assert_eq!(deny(&["a.php", "--deny", "/data"]), ["/data"]);
     assert!(deny(&["a.php"]).is_empty());
-    let wrong = said(None, &[], &["a.php", "--deny", "data"]);
+    let wrong = gathered(None, &[], &["a.php", "--deny", "data"]);
     assert!(
         wrong.problems().contains("--deny: \"data\" is not a path"),
         "{}",
         wrong.problems()
     );
-    let wrong = said(None, &[], &["a.php", "--follow", "nowhere"]);
+    let wrong = gathered(None, &[], &["a.php", "--follow", "nowhere"]);
     assert!(
         wrong
             .problems()
@@ -72,11 +72,12 @@ fn the_files_of_a_resident_app() {
 #[test]
 fn cache_control_has_patterns_in_order() {
     let file = "app = '.'\n[site.cache_control]\n'*' = 'no-cache'\n'/build/*' = 'max-age=60'\n";
-    let said = said(Some(file), &[], &["--cache-control", "*=max-age=1, public"]);
+    let gathered = gathered(Some(file), &[], &["--cache-control", "*=max-age=1, public"]);
     let expected = [("/build/*", "max-age=60"), ("*", "max-age=1, public")];
     let expected = expected.map(|(pattern, value)| (pattern.to_owned(), value.to_owned()));
-    assert_eq!(said.settings().site.cache_control, expected);
-    let wrong = |text| super::tests::said(None, &[], &[".", "--cache-control", text]).problems();
+    assert_eq!(gathered.settings().site.cache_control, expected);
+    let wrong =
+        |text| super::tests::gathered(None, &[], &[".", "--cache-control", text]).problems();
     assert_eq!(
         wrong("build/*=x"),
         "--cache-control: \"build/*=x\" is not PATTERN=VALUE with a pattern that begins with / or *, such as /build/*=max-age=3600"
@@ -87,7 +88,7 @@ fn cache_control_has_patterns_in_order() {
     );
     let file = "app = '.'\n[site]\ncache_control = 'no-cache'\n";
     assert_eq!(
-        super::tests::said(Some(file), &[], &[]).problems(),
+        super::tests::gathered(Some(file), &[], &[]).problems(),
         "DIR/hearth.toml:3: site.cache_control is a table: write [site.cache_control] and below it \"/build/*\" = \"max-age=3600\""
     );
 }
@@ -95,14 +96,14 @@ fn cache_control_has_patterns_in_order() {
 #[test]
 fn folders_of_which_php_has_files_sent() {
     let file = "app = '.'\n[site.sendfile]\n'/files' = '.'\n'/tmp' = '/usr'\n";
-    let settings = said(Some(file), &[], &["--sendfile", "/tmp=/etc"]);
+    let settings = gathered(Some(file), &[], &["--sendfile", "/tmp=/etc"]);
     let expected = [
         ("/files", settings.dir.path().join(".")),
         ("/tmp", "/etc".into()),
     ];
     let expected = expected.map(|(prefix, folder)| (prefix.to_owned(), folder));
     assert_eq!(settings.settings().site.sendfile, expected);
-    let wrong = |text| said(None, &[], &[".", "--sendfile", text]).problems();
+    let wrong = |text| gathered(None, &[], &[".", "--sendfile", text]).problems();
     assert_eq!(
         wrong("/files=nowhere"),
         "--sendfile: DIR/nowhere is not a directory"
@@ -145,7 +146,7 @@ fn the_page_of_a_single_page_app_is_there() {
 fn rules_of_a_site() {
     let file = "app = '.'\n[site]\ndeny = ['/data', '~* \\.sql$']\n[site.rewrite]\n\
         '~ ^/wiki/(.*)$' = '/index.php?title=$1&$args'\n'/old' = '=301 /new$is_args$args'\n";
-    let site = said(Some(file), &[], &["--rewrite", "/=$uri =404"])
+    let site = gathered(Some(file), &[], &["--rewrite", "/=$uri =404"])
         .settings()
         .site;
     assert_eq!(site.deny, ["/data", "~* \\.sql$"]);
@@ -187,12 +188,12 @@ fn rules_of_a_site() {
             "a rule ends with a path, with one of =403, =404 and =410, or with =301 (302, 307, 308) and one path; not with =301",
         ),
     ] {
-        let said = said(None, &[], &[".", "--rewrite", rule]).problems();
-        assert_eq!(said, format!("--rewrite: {mistake}"));
+        let gathered = gathered(None, &[], &[".", "--rewrite", rule]).problems();
+        assert_eq!(gathered, format!("--rewrite: {mistake}"));
     }
-    let said = said(None, &[], &[".", "--deny", "~ ["]).problems();
+    let gathered = gathered(None, &[], &[".", "--deny", "~ ["]).problems();
     assert_eq!(
-        said,
+        gathered,
         "--deny: \"~ [\" is not a regular expression: unclosed character class"
     );
 }

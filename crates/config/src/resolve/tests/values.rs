@@ -5,8 +5,8 @@ use super::*;
 #[test]
 fn a_log_goes_to_a_file_or_to_the_system() {
     let of = |target: &str| {
-        let said = said(None, &[], &["app.php", "--access-log", target]);
-        (said.settings().access_log, said.dir)
+        let gathered = gathered(None, &[], &["app.php", "--access-log", target]);
+        (gathered.settings().access_log, gathered.dir)
     };
     let (file, dir) = of("logs/access.log");
     let path = dir.path().join("logs/access.log");
@@ -26,7 +26,7 @@ fn a_log_goes_to_a_file_or_to_the_system() {
         (".", "is a directory; name a file in it"),
         ("syslog:", "lacks the path, as in syslog:/dev/log"),
     ] {
-        let problems = said(None, &[], &["app.php", "--access-log", text]).problems();
+        let problems = gathered(None, &[], &["app.php", "--access-log", text]).problems();
         assert!(problems.contains(expected), "{problems}");
     }
 }
@@ -36,7 +36,7 @@ fn a_number_of_workers_is_fixed_or_between_two() {
     let workers = |flags: &[&str]| {
         let mut words = vec!["app.php"];
         words.extend(flags);
-        said(None, &[], &words).settings()
+        gathered(None, &[], &words).settings()
     };
     let elastic = workers(&["--workers-min", "2"]);
     let (least, most) = (2, None);
@@ -76,7 +76,7 @@ fn what_is_said_of_workers_must_not_contradict() {
     ] {
         let mut words = vec!["app.php"];
         words.extend(flags);
-        let problems = said(None, &[], &words).problems();
+        let problems = gathered(None, &[], &words).problems();
         assert!(problems.contains(expected), "{problems}");
     }
 }
@@ -85,9 +85,9 @@ fn what_is_said_of_workers_must_not_contradict() {
 fn a_variable_of_the_environment_has_a_name_and_a_text() {
     let file =
         "app = 'a.php'\n[env]\n'A-B' = 'x'\nDEBUG = true\nNUL = \"\\u0000\"\n[env.X]\ny = 1\n";
-    let said = said(Some(file), &[], &["--env", "APP_ENV"]);
+    let gathered = gathered(Some(file), &[], &["--env", "APP_ENV"]);
     assert_eq!(
-        said.problems(),
+        gathered.problems(),
         "\
 5 mistakes in the configuration:
   DIR/hearth.toml:4: env.DEBUG is a boolean; an environment variable must be a string, such as \"1\", or a number
@@ -102,7 +102,7 @@ fn a_variable_of_the_environment_has_a_name_and_a_text() {
 fn a_mode_has_octal_digits() {
     let socket = |flags: &[&str]| {
         let words = [&["app.php", "--listen", "unix:a"], flags].concat();
-        said(None, &[], &words).settings().socket
+        gathered(None, &[], &words).settings().socket
     };
     assert_eq!((socket(&[]).mode, socket(&[]).group), (0o660, None));
     let given = socket(&["--socket-mode", "666", "--socket-group", "www-data"]);
@@ -111,24 +111,24 @@ fn a_mode_has_octal_digits() {
         (0o666, Some("www-data"))
     );
     for wrong in ["", "0o660", "0680", "1660", "0440", "432", "rw"] {
-        let said = said(None, &[], &["app.php", "--socket-mode", wrong]);
-        assert!(said.problems().contains("such as \"0660\""), "{wrong}");
+        let gathered = gathered(None, &[], &["app.php", "--socket-mode", wrong]);
+        assert!(gathered.problems().contains("such as \"0660\""), "{wrong}");
     }
 }
 
 #[test]
 fn proxies_are_addresses_networks_or_words() {
     let file = "app = 'a.php'\n[http]\ntrusted_proxies = ['10.0.0.0/8', 'unix']\n";
-    let trusts = |said: &Said, address: Option<&str>| {
+    let trusts = |gathered: &Gathered, address: Option<&str>| {
         let address = address.map(|text| text.parse().expect("an address"));
-        said.settings().trusted_proxies.trusts(address)
+        gathered.settings().trusted_proxies.trusts(address)
     };
-    let from_file = said(Some(file), &[], &[]);
+    let from_file = gathered(Some(file), &[], &[]);
     assert!(trusts(&from_file, Some("10.1.2.3")) && trusts(&from_file, None));
     let env = [("HEARTH_HTTP_TRUSTED_PROXIES", "private, 192.0.2.1")];
-    let from_environment = said(Some(file), &env, &[]);
+    let from_environment = gathered(Some(file), &env, &[]);
     assert!(trusts(&from_environment, Some("192.0.2.1")) && !trusts(&from_environment, None));
-    let wrong = said(None, &[], &["a.php", "--trusted-proxies", "localhost"]);
+    let wrong = gathered(None, &[], &["a.php", "--trusted-proxies", "localhost"]);
     assert_eq!(
         wrong.problems(),
         "--trusted-proxies: \"localhost\" is not an address, a network such as 10.0.0.0/8, \"private\" or \"unix\""
@@ -138,7 +138,7 @@ fn proxies_are_addresses_networks_or_words() {
 #[test]
 fn an_ini_setting_has_a_value_on_one_line() {
     assert_eq!(
-        said(
+        gathered(
             Some("app = 'a.php'\n[php.ini]\nx = \"1\\ny=2\"\nz = \"1\\ry=2\"\n"),
             &[("HEARTH_PHP_INI", "a=1;html_errors")],
             &["--ini", "memory_limit"],
@@ -170,11 +170,14 @@ fn no_quote_of_an_ini_setting_is_left_open() {
         ("a ; it's", true),
         ("", true),
     ] {
-        let said = said(None, &[], &["a.php", "--ini", &format!("x={value}")]);
+        let gathered = gathered(None, &[], &["a.php", "--ini", &format!("x={value}")]);
         let mistake = format!("a quote in the value of x is not closed: {value}");
         match good {
-            true => assert_eq!(said.settings().ini, [("x".to_owned(), value.to_owned())]),
-            false => assert!(said.problems().contains(&mistake), "{value}"),
+            true => assert_eq!(
+                gathered.settings().ini,
+                [("x".to_owned(), value.to_owned())]
+            ),
+            false => assert!(gathered.problems().contains(&mistake), "{value}"),
         }
     }
 }

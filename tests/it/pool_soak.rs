@@ -61,7 +61,7 @@ fn server<const N: usize>(database: &MariaDb, silent: &TcpListener, words: [&str
 }
 
 /// Requests that are ended by their time, or with their worker; the others say whether anything was lost.
-fn ask_in_a_hard_life(server: &Server, seeds: &AtomicU64, requests: u64) -> Vec<String> {
+fn send_requests(server: &Server, seeds: &AtomicU64, requests: u64) -> Vec<String> {
     let mut client = server.connect();
     let (mut answered, mut problems) = (0, Vec::new());
     loop {
@@ -101,7 +101,7 @@ fn time_limits_and_fatal_errors_lose_no_place_and_leave_no_half_transaction() {
     let requests = setting("SOAK_LEASES").unwrap_or(LEASES) / 10;
     let problems: Vec<String> = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|_| scope.spawn(|| ask_in_a_hard_life(&server, &seeds, requests)))
+            .map(|_| scope.spawn(|| send_requests(&server, &seeds, requests)))
             .collect();
         let ended = clients
             .into_iter()

@@ -58,8 +58,8 @@ class Pool implements CacheItemPoolInterface
             $items[$key = self::key($key)] = $this->waiting($key);
         }
         $none = new \stdClass();
-        $asked = \array_map(\strval(...), \array_keys(\array_filter($items, \is_null(...))));
-        foreach ($this->cache->getMultiple($asked, $none) as $key => $value) {
+        $missing = \array_map(\strval(...), \array_keys(\array_filter($items, \is_null(...))));
+        foreach ($this->cache->getMultiple($missing, $none) as $key => $value) {
             $items[$key] = $value === $none ? $this->item((string) $key, null, false) : $this->item((string) $key, $value, true);
         }
         return $items;

@@ -122,9 +122,9 @@ final class Acquirer
         do {
             $this->connector->ensure(1);
             $entry = $this->takeIdle(monotonic());
-        } while ($entry === null && $this->store->asked === 0 && $this->store->idle !== [] && $this->store->open && $this->store->waiters->count() === 0);
+        } while ($entry === null && $this->store->checking === 0 && $this->store->idle !== [] && $this->store->open && $this->store->waiters->count() === 0);
         if ($entry === null) {
-            $this->check->askFor(1);
+            $this->check->validateFor(1);
             // All idle connections may have been broken: then one more must be made.
             $this->connector->ensure(1);
         }

@@ -39,8 +39,8 @@ final class Check
     public function known(Entry $entry, float $now): ?bool
     {
         $proven = \max($entry->usedAt, $entry->provenAt);
-        $asks = $this->options->check !== null;
-        if (!$entry->suspect && $now - ($asks ? \max($entry->createdAt, $entry->provenAt) : $proven) < self::RECENT) {
+        $hasCheck = $this->options->check !== null;
+        if (!$entry->suspect && $now - ($hasCheck ? \max($entry->createdAt, $entry->provenAt) : $proven) < self::RECENT) {
             return true;
         }
         if ($this->connector->driver()->isClosed($entry)) {
@@ -49,20 +49,20 @@ final class Check
             return false;
         }
 
-        return $asks || $entry->suspect || $now - $proven > $this->options->checkAfter ? null : true;
+        return $hasCheck || $entry->suspect || $now - $proven > $this->options->checkAfter ? null : true;
     }
 
     /** Checks a reserved connection, and hands it to a borrower that waits, or closes it. Returns at once. */
     public function start(Entry $entry): void
     {
-        ++$this->store->asked;
+        ++$this->store->checking;
         $open = true;
         $firstWait = $watchdog = null;
         // Until the check ends or takes long, borrowers count on this connection.
         $counted = function () use (&$open): void {
             if ($open) {
                 $open = false;
-                --$this->store->asked;
+                --$this->store->checking;
             }
         };
         $task = background(function () use ($entry, $counted, &$firstWait, &$watchdog): void {
@@ -76,7 +76,7 @@ final class Check
                 $this->ended($entry, $works, $why);
             });
             try {
-                $works = $this->ask($entry);
+                $works = $this->validate($entry);
             } catch (\Throwable $error) {
                 $why = $error;
             }
@@ -85,7 +85,7 @@ final class Check
             $watchdog = Internal\after($this->options->validationTimeout, static fn () => $task->cancel());
             $firstWait = Internal\after(self::FIRST_WAIT, function () use ($counted): void {
                 $counted();
-                $this->askAll();
+                $this->validateAll();
             });
         }
     }
@@ -94,7 +94,7 @@ final class Check
     public function passes(Entry $entry): bool
     {
         try {
-            $works = $this->ask($entry);
+            $works = $this->validate($entry);
         } catch (\Throwable $error) {
             $works = false;
         }
@@ -103,7 +103,7 @@ final class Check
         return $works;
     }
 
-    private function ask(Entry $entry): bool
+    private function validate(Entry $entry): bool
     {
         $check = $this->options->check;
         $works = $check === null ? $this->connector->driver()->check($entry) : $entry->useBy($check) !== false;
@@ -122,7 +122,7 @@ final class Check
         }
         $this->failed($entry, $why);
         // If one connection is broken, others may be.
-        $this->askAll();
+        $this->validateAll();
     }
 
     private function failed(Entry $entry, ?\Throwable $why): void
@@ -133,23 +133,23 @@ final class Check
     }
 
     /** Has as many idle connections checked as tasks wait, and $more. */
-    public function askFor(int $more): void
+    public function validateFor(int $more): void
     {
-        while ($this->store->open && $this->store->idle !== [] && $this->store->asked < $this->store->waiters->count() + $more) {
-            $this->look($this->store->takeIdle($this->options->order));
+        while ($this->store->open && $this->store->idle !== [] && $this->store->checking < $this->store->waiters->count() + $more) {
+            $this->checkIdle($this->store->takeIdle($this->options->order));
         }
     }
 
     /** Has all idle connections checked, while a task waits for a connection. */
-    private function askAll(): void
+    private function validateAll(): void
     {
         for ($count = \count($this->store->idle); $count > 0 && $this->store->open && $this->store->idle !== [] && $this->store->waiters->count() > 0; --$count) {
-            $this->look($this->store->takeIdle($this->options->order));
+            $this->checkIdle($this->store->takeIdle($this->options->order));
         }
         $this->connector->ensure();
     }
 
-    private function look(Entry $entry): void
+    private function checkIdle(Entry $entry): void
     {
         match ($this->known($entry, monotonic())) {
             true => $this->eviction->settle($entry),

@@ -84,7 +84,7 @@ final class Connector
         }
         $made = $this->store->total() - $this->store->connecting;
         $needed = \max(
-            $this->store->waiters->count() + $more - \count($this->store->idle) - $this->store->asked,
+            $this->store->waiters->count() + $more - \count($this->store->idle) - $this->store->checking,
             $this->options->minimumIdle - $made,
             $this->successors,
         );

@@ -35,7 +35,7 @@ final class Leases
     private readonly bool $traces;
 
     /** Whether the app's check is called before each lease. */
-    private readonly bool $asks;
+    private readonly bool $hasCheck;
 
     /** Whether an idle connection may be lent without further checks. */
     private readonly bool $quick;
@@ -61,7 +61,7 @@ final class Leases
         $this->replaced = new \WeakMap();
         $this->resets = $options->reset !== 'none';
         $this->traces = $options->leakThreshold > 0;
-        $this->asks = $options->check !== null;
+        $this->hasCheck = $options->check !== null;
         $this->quick = $options->order === 'lifo' && $options->check === null && !$this->traces;
         $this->leaseTable = new LeaseTable(
             $name, $store->waiters, $statistics->borrowTime, $statistics->useTime, $this->returned(...), $options->bindToTask, $options->autoReturn,
@@ -179,7 +179,7 @@ final class Leases
     public function serve(bool $open): void
     {
         // With a check of the app, no connection passes directly to the next borrower.
-        $this->leaseTable->handOn($open && !$this->asks);
+        $this->leaseTable->handOn($open && !$this->hasCheck);
     }
 
     /** @throws NotBorrowed */
@@ -281,7 +281,7 @@ final class Leases
     private function returned(Entry $entry, bool $inOrder): void
     {
         if ($inOrder) {
-            $this->asks ? $this->release($entry) : $this->store->addIdle($entry);
+            $this->hasCheck ? $this->release($entry) : $this->store->addIdle($entry);
 
             return;
         }
@@ -317,7 +317,7 @@ final class Leases
     /** Hands the connection to a borrower that waits, after the app's check if there is one. */
     private function release(Entry $entry): void
     {
-        if ($this->asks && $this->store->waiters->count() > 0) {
+        if ($this->hasCheck && $this->store->waiters->count() > 0) {
             $this->check->start($entry);
         } else {
             $this->store->release($entry);

@@ -36,7 +36,7 @@ final class Store
     public int $connecting = 0;
 
     /** Number of connections that are being checked, and will answer in a moment. */
-    public int $asked = 0;
+    public int $checking = 0;
 
     /** Whether waiters are served, and idle connections lent. */
     public bool $open = true;
@@ -210,6 +210,6 @@ final class Store
         static $parents = [];
         $parents[] = [$this->entries, \array_map(static fn (Entry $entry) => $entry->connection, $this->entries)];
         $this->entries = $this->idle = [];
-        $this->connecting = $this->asked = 0;
+        $this->connecting = $this->checking = 0;
     }
 }

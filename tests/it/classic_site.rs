@@ -8,7 +8,7 @@ use crate::support::{ok, request};
 const DISPATCH: [&str; 2] = ["direct", "balanced"];
 
 /// Says which script runs, and what it was told.
-const SAY: &str = r"<?php echo basename(dirname(__FILE__)), '/', basename(__FILE__), ' ', $_SERVER['SCRIPT_NAME'], ' ', $_SERVER['PATH_INFO'] ?? '-', ' ', $_SERVER['REQUEST_URI'];";
+const SCRIPT: &str = r"<?php echo basename(dirname(__FILE__)), '/', basename(__FILE__), ' ', $_SERVER['SCRIPT_NAME'], ' ', $_SERVER['PATH_INFO'] ?? '-', ' ', $_SERVER['REQUEST_URI'];";
 
 fn site(dispatch: &str) -> ServerBuilder {
     let mut site = Server::app("www").args(["--dispatch", dispatch, "--workers", "2"]);
@@ -22,11 +22,11 @@ fn site(dispatch: &str) -> ServerBuilder {
         "settings.inc",
         ".git/x.php",
     ] {
-        site = site.file(&format!("www/{name}"), SAY);
+        site = site.file(&format!("www/{name}"), SCRIPT);
     }
     site.file("www/page.txt", "0123456789")
         .file("www/a b é.txt", "odd name")
-        .file("www/uploads/x.jpg", SAY)
+        .file("www/uploads/x.jpg", SCRIPT)
         .file("www/.env", "secret")
         .file("www/hearth.toml", "")
         .file("www/.well-known/security.txt", "Contact: x")
@@ -259,8 +259,8 @@ fn a_script_in_front_of_a_site() {
     for dispatch in DISPATCH {
         let server = Server::app("www/info.php")
             .args(["--mode", "classic", "--dispatch", dispatch])
-            .file("www/info.php", SAY)
-            .file("www/index.php", SAY)
+            .file("www/info.php", SCRIPT)
+            .file("www/index.php", SCRIPT)
             .file("www/page.txt", "page")
             .start();
         for (target, expected) in [
@@ -281,7 +281,7 @@ fn a_front_controller_that_is_a_link() {
     for dispatch in DISPATCH {
         let server = Server::app("www/app.php")
             .args(["--mode", "classic", "--dispatch", dispatch])
-            .file("src/app.php", SAY)
+            .file("src/app.php", SCRIPT)
             .file("src/secret.txt", "secret")
             .link("www/app.php", "../src/app.php")
             .file("www/page.txt", "page")
@@ -297,9 +297,9 @@ fn a_front_controller_that_is_a_link() {
 #[test]
 fn the_log_says_why_a_path_is_403() {
     let server = Server::app("www")
-        .file("www/index.php", SAY)
+        .file("www/index.php", SCRIPT)
         .file("www/images/cat.jpg", "x")
-        .file("www/settings.inc", SAY)
+        .file("www/settings.inc", SCRIPT)
         .args(["--deny", "/data", "--rewrite", "/closed==403"])
         .start();
     for (path, why) in [

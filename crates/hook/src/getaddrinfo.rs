@@ -166,7 +166,7 @@ thread_local! {
     static LAST: std::cell::RefCell<Option<Box<Host>>> = const { std::cell::RefCell::new(None) };
 }
 
-fn look_up(name: &CStr) -> Option<Box<Host>> {
+fn lookup(name: &CStr) -> Option<Box<Host>> {
     // SAFETY: the type of gethostbyname_r(3) in glibc.
     let real: GethostbynameR = unsafe { syscall::next(c"gethostbyname_r") };
     let mut bytes: Vec<c_char> = vec![0; 1024];
@@ -214,7 +214,7 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     let Some(name) = (unsafe { copied(name) }) else {
         return std::ptr::null_mut();
     };
-    let Some((Some(host), _)) = elsewhere(waiter, move || (look_up(&name), h_errno())) else {
+    let Some((Some(host), _)) = elsewhere(waiter, move || (lookup(&name), h_errno())) else {
         set_h_errno(TRY_AGAIN);
         return std::ptr::null_mut();
     };

@@ -92,11 +92,11 @@ impl Site {
         }
         match self.rewrites.find(&clean) {
             Some(rewrite) => self.rewritten(rewrite, &clean, query),
-            None => self.look_up(&clean, query),
+            None => self.lookup(&clean, query),
         }
     }
 
-    fn look_up(&self, clean: &[u8], query: Option<&[u8]>) -> Route {
+    fn lookup(&self, clean: &[u8], query: Option<&[u8]>) -> Route {
         if let Some(route) = self.script_on_the_way(clean) {
             return route;
         }
@@ -131,7 +131,7 @@ impl Site {
                 None => self.is_file(&path),
             };
             if is_there {
-                return self.look_up(&path, query);
+                return self.lookup(&path, query);
             }
         }
         match &rewrite.last {
@@ -154,7 +154,7 @@ impl Site {
         if self.root.is_denied(&path) {
             return Route::Forbidden(Refusal::Denied);
         }
-        let mut route = self.look_up(
+        let mut route = self.lookup(
             &path,
             Some(&made)
                 .filter(|made| !made.is_empty())

@@ -280,13 +280,13 @@ pub(crate) fn main(start: Start) -> ExitCode {
 }
 
 /// Name look-ups and waits for the end of a program that are possible at once; documented in docs/reference/what-yields.md.
-const LOOK_UPS: usize = 512;
+const BLOCKING_CALLS: usize = 512;
 
 /// Makes the runtime: one thread for everything, PHP, sockets and timers.
 pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(LOOK_UPS)
+        .max_blocking_threads(BLOCKING_CALLS)
         .on_thread_park(park)
         .on_thread_unpark(|| {
             http1::expire_cached_time();

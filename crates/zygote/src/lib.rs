@@ -58,7 +58,7 @@ struct Child {
 }
 
 /// How often children without a pidfd are checked.
-const LOOK: Timespec = Timespec {
+const CHECK_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
@@ -179,7 +179,7 @@ impl Zygote {
             .filter_map(|child| child.ended.as_ref());
         fds.extend(descriptors.map(|ended| PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::IN)));
         let has_all = fds.len() == 1 + self.children.len();
-        match rustix::event::poll(&mut fds, (!has_all).then_some(&LOOK)) {
+        match rustix::event::poll(&mut fds, (!has_all).then_some(&CHECK_INTERVAL)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -65,8 +65,8 @@ pub(crate) fn write(content: &Content, form: Form, name: &str, dir: &RunDir) -> 
         include_str!("../../../bench/runtimes/settings.php"),
     )?;
     if form == Form::Classic {
-        let ask = "<?php\n\nrequire __DIR__ . '/bench-settings.php';\necho json_encode(bench_settings());\n";
-        dir.write(&directory.join("settings.php"), ask)?;
+        let code = "<?php\n\nrequire __DIR__ . '/bench-settings.php';\necho json_encode(bench_settings());\n";
+        dir.write(&directory.join("settings.php"), code)?;
     }
     for (name, bytes) in &content.more {
         let path = directory.join(if form == Form::Hearth && name.starts_with("static/") {

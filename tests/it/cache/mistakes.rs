@@ -68,7 +68,7 @@ const MISTAKES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let server = one_worker(RUN).args(["--cache-size", "1M"]).start();
     for (code, expected) in MISTAKES {
         let text = run(

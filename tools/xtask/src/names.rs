@@ -7,7 +7,7 @@ use crate::Problems;
 use crate::fences::{entries, files};
 
 /// The word as a part of a name, and its replacement.
-const RETIRED: [(&str, &str); 17] = [
+const RETIRED: [(&str, &str); 18] = [
     ("bell", "eventfd"),
     ("desk", "dispatcher"),
     ("doomed", "evict reason, or pending fatal error"),
@@ -16,6 +16,7 @@ const RETIRED: [(&str, &str); 17] = [
     ("forsake", "abort"),
     ("glance", "poll"),
     ("habit", "tuner"),
+    ("intake", "listener, or connector"),
     ("lane", "ring, or priority"),
     ("ledger", "lease table"),
     ("obituary", "exit status"),
@@ -28,6 +29,18 @@ const RETIRED: [(&str, &str); 17] = [
 ];
 /// Standard names of the field that contain such a word.
 const STANDARD: [&str; 3] = ["in_flight", "InFlight", "ornOut"];
+/// Verbs of speech and sight, with which no name of more than one part begins, and their replacements. A name that is a
+/// sentence, such as that of a test, is exempt.
+const VERBS: [(&str, &str); 6] = [
+    ("ask", "request, or query"),
+    ("look", "check, or lookup"),
+    ("said", "last_logged, or output"),
+    ("say", "send, log or print"),
+    ("tell", "notify, send or report"),
+    ("told", "notified, or logged"),
+];
+/// The most parts of a name that is not a sentence.
+const MOST_PARTS: usize = 5;
 const FOLDERS: [&str; 5] = ["crates", "lab", "php", "tests", "tools"];
 
 pub(crate) fn check(checkout: &Path) -> Problems {
@@ -75,7 +88,10 @@ fn file_problems(shown: &str, text: &str) -> Problems {
 fn line_problems(place: &str, line: &str) -> Problems {
     let code = line.split(['"', '\'']).step_by(2);
     let names = code.flat_map(|part| part.split(|c: char| !c.is_alphanumeric() && c != '_'));
-    let found = names.flat_map(|name| retired_in(name).map(move |found| (name, found)));
+    let found = names.flat_map(|name| {
+        let found = retired_in(name).chain(verb_of(name));
+        found.map(move |found| (name, found))
+    });
     found
         .map(|(name, (word, instead))| {
             format!("{place}: `{name}`: {word} is retired: say {instead}")
@@ -91,6 +107,13 @@ fn retired_in(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> 
             .iter()
             .any(|part| part == word || part.strip_suffix('s') == Some(word))
     })
+}
+
+/// Returns the verb of speech or sight with which a name begins, and its replacement.
+fn verb_of(name: &str) -> Option<(&'static str, &'static str)> {
+    let parts = parts(name);
+    let known = VERBS.into_iter().find(|(verb, _)| parts[0] == *verb);
+    known.filter(|_| (2..=MOST_PARTS).contains(&parts.len()))
 }
 
 /// Splits a name into its parts: `aName`, `a_name` and `A_NAME` have the parts `a` and `name`.
@@ -126,5 +149,7 @@ mod tests {
             file_problems("crates/x/src/door.rs", "// a door\n").len(),
             1
         );
+        assert_eq!(found("tell_front(LOOK_AGAIN, ask, look, lookup_all)"), 2);
+        assert_eq!(found("fn ask_and_it_is_answered_at_once() {"), 0);
     }
 }

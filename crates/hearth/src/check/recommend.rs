@@ -33,7 +33,7 @@ pub(crate) struct Advice {
     /// The text of the script `app`, if that does not exist yet.
     pub(crate) script: Option<&'static str>,
     because: Vec<String>,
-    look_at: Vec<String>,
+    to_review: Vec<String>,
 }
 
 impl Advice {
@@ -93,7 +93,7 @@ pub(crate) fn of_script(app: &Path, handler: &str, what: &str, evidence: &Scan) 
         flags,
         script: None,
         because,
-        look_at: look_at(evidence, way),
+        to_review: to_review(evidence, way),
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn of_site(app: &Path, evidence: &Scan) -> Advice {
         flags: "",
         script,
         because,
-        look_at: look_at(evidence, RunMode::OneAtATime),
+        to_review: to_review(evidence, RunMode::OneAtATime),
     };
     if evidence.has("artisan") && evidence.has("bootstrap/app.php") {
         because.push("artisan and bootstrap/app.php exist: a Laravel app, which Hearth keeps warm and resets after each response".into());
@@ -140,13 +140,13 @@ pub(crate) fn of_site(app: &Path, evidence: &Scan) -> Advice {
 }
 
 fn classic(app: &Path, mut because: Vec<String>, evidence: &Scan) -> Advice {
-    let mut look_at = Vec::new();
+    let mut to_review = Vec::new();
     if app.is_file() {
         because.push(format!(
             "{} returns no handler: it answers one request and ends",
             name(app)
         ));
-        look_at.extend(beside(app));
+        to_review.extend(beside(app));
     } else if because.is_empty() {
         because.push("there is no sign that it can stay in memory: no framework that Hearth knows, no script that returns a handler".into());
     }
@@ -170,7 +170,7 @@ fn classic(app: &Path, mut because: Vec<String>, evidence: &Scan) -> Advice {
         flags: if app.is_file() { " --mode classic" } else { "" },
         script: None,
         because,
-        look_at,
+        to_review,
     }
 }
 
@@ -216,7 +216,7 @@ fn more(found: &Found) -> String {
 }
 
 /// Lists code to read before many requests run at once; some of it matters with one request at a time, too.
-fn look_at(evidence: &Scan, way: RunMode) -> Vec<String> {
+fn to_review(evidence: &Scan, way: RunMode) -> Vec<String> {
     let all = way == RunMode::Concurrent;
     let item = |kind: CodeSmell, what: &str| {
         let found = evidence.code.get(&kind)?;
@@ -258,7 +258,7 @@ impl fmt::Display for Advice {
             let code = code.replace('\n', "\n    ");
             let _ = write!(text, "  with this in {}:\n    {code}\n", name(&self.app));
         }
-        for (title, items) in [("because", &self.because), ("look at", &self.look_at)] {
+        for (title, items) in [("because", &self.because), ("look at", &self.to_review)] {
             if !items.is_empty() {
                 let _ = writeln!(text, "{title}:");
             }

@@ -32,8 +32,8 @@ void hearth_pool_entry_prepare(void)
 	if (!hearth_pool_entry_ce) {
 		return;
 	}
-#define LOOK_UP(name) at.name = place_of(#name);
-	PROPERTIES(LOOK_UP)
+#define LOOKUP(name) at.name = place_of(#name);
+	PROPERTIES(LOOKUP)
 }
 
 static zval *property(zend_object *entry, uint32_t place)

@@ -194,7 +194,7 @@ static const hearth_state_row *row_at(uintptr_t address)
 }
 
 /* Whether both values are pointers or times: those may differ between requests, as where a request lies or when it began. */
-static bool looks_alike(uint64_t before, uint64_t after)
+static bool are_addresses_or_times(uint64_t before, uint64_t after)
 {
 	return before > UINT32_MAX && after > UINT32_MAX;
 }
@@ -209,7 +209,7 @@ static bool is_accepted(const hearth_state_row *row, uint64_t before, uint64_t a
 			return true;
 		case HEARTH_STATE_TASK:
 		case HEARTH_STATE_REQUEST:
-			return looks_alike(before, after);
+			return are_addresses_or_times(before, after);
 		default:
 			return false;
 	}

@@ -69,10 +69,10 @@ fn text_stays_text() {
     // No quote of the data ends an attribute.
     assert!(!page.contains("&lt;/script&gt;\"'"));
     for markdown in [report::markdown(&run), report::readme::section(&run)] {
-        let told = markdown
+        let lines = markdown
             .lines()
             .filter(|line| !line.starts_with("hearth bench "));
-        let unescaped: String = told.map(|line| line.replace("\\<", "")).collect();
+        let unescaped: String = lines.map(|line| line.replace("\\<", "")).collect();
         let raw = unescaped.find("<script").or(unescaped.find("<img"));
         let beginning = raw.map(|at| unescaped[..at].chars().rev().take(80).collect::<String>());
         assert_eq!(

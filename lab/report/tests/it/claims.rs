@@ -34,41 +34,56 @@ fn every_write_up_has_its_claims_and_every_claim_a_check() {
 #[test]
 fn the_sample_agrees_with_some_and_differs_from_some() {
     let lines = lines(&sample::run());
-    let says = |id: &str| {
+    let answer_of = |id: &str| {
         let line = line(&lines, id);
         (line.answer, line.here)
     };
-    let (answer, here) = says("S1-03");
+    let (answer, here) = answer_of("S1-03");
     assert_eq!(answer, Answer::Agrees, "{here}");
     assert!(
         here.contains("basic_class_load") && here.contains("×3.7"),
         "{here}"
     );
-    assert_eq!(says("S1-12").0, Answer::Differs, "{}", says("S1-12").1);
+    assert_eq!(
+        answer_of("S1-12").0,
+        Answer::Differs,
+        "{}",
+        answer_of("S1-12").1
+    );
     // Swoole is not there, so Hearth stands in and is named.
-    assert!(says("S1-10").1.contains("Hearth (basic)"));
-    let (answer, here) = says("S1-06");
+    assert!(answer_of("S1-10").1.contains("Hearth (basic)"));
+    let (answer, here) = answer_of("S1-06");
     assert_eq!(answer, Answer::Agrees, "{here}");
     assert!(
         here.contains("as in the write-up, 500 connections"),
         "{here}"
     );
-    assert_eq!(says("S3-26").0, Answer::Agrees, "{}", says("S3-26").1);
     assert_eq!(
-        says("S4-18").0,
+        answer_of("S3-26").0,
+        Answer::Agrees,
+        "{}",
+        answer_of("S3-26").1
+    );
+    assert_eq!(
+        answer_of("S4-18").0,
         Answer::Agrees,
         "a size that was read back is exact"
     );
-    assert_eq!(says("S5-38").0, Answer::Agrees, "{}", says("S5-38").1);
+    assert_eq!(
+        answer_of("S5-38").0,
+        Answer::Agrees,
+        "{}",
+        answer_of("S5-38").1
+    );
     assert!(
-        says("S3-35")
+        answer_of("S3-35")
             .1
             .contains("of 1, 2, 4, 6, 8, 12, 16 are enough"),
         "{}",
-        says("S3-35").1
+        answer_of("S3-35").1
     );
     assert_eq!(
-        says("S3-07"),
+        answer_of("S3-07"),
         (
             Answer::NotMeasured,
             "not part of this run: keepalive, on".to_owned()

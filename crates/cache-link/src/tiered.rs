@@ -36,7 +36,7 @@ impl<'c> Tiered<'c> {
         self.cache
     }
 
-    /// Returns the client to ask for keys that the memory does not know, if the second tier responds.
+    /// Returns the client to query for keys that the memory does not know, if the second tier responds.
     pub(crate) fn there(self) -> Option<&'c Client> {
         let is_there = self.cache.tier() == Tier::There;
         self.client.filter(|_| is_there)

@@ -18,7 +18,7 @@ use crate::pending::PendingRequest;
 enum Left {
     /// Before a worker had claimed the request.
     Early,
-    /// After a worker had claimed the request; the worker was told.
+    /// After a worker had claimed the request; the worker was notified.
     Late,
 }
 

@@ -91,7 +91,7 @@ typedef struct {
 
 /* One at a time: a new task only after the previous one has ended. */
 hearth_task *hearth_task_classic(void *owner, void *request, const hearth_script *script);
-/* Returns a task in which a FrankenPHP loop is told to end, and ends; NULL if no loop waits. */
+/* Returns a task in which frankenphp_handle_request() returns false, and the loop ends; NULL if no loop waits. */
 hearth_task *hearth_loop_stop(void *owner);
 hearth_step hearth_task_resume(hearth_task *task);
 void hearth_task_suspend(void);

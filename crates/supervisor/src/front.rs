@@ -26,7 +26,7 @@ pub(crate) struct Front {
     boards: Vec<Scoreboard>,
     pub(crate) since: Instant,
     pub(crate) is_ready: bool,
-    /// Whether the front was told to leave.
+    /// Whether the front was sent `Drain`.
     pub(crate) is_draining: bool,
     pub(crate) exit: ProcessExit,
     link: Link<ToFront>,

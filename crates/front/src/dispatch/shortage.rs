@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use super::Workers;
 use crate::process::Front;
 
-/// How long a request waits before the front asks for more workers, and the first pause before it asks again.
+/// How long a request waits before the front reports a shortage, and the first pause before the next report.
 const DELAY: Duration = Duration::from_millis(1);
 const AGAIN: Duration = Duration::from_millis(5);
 /// The longest pause between two reports of a shortage.

@@ -229,6 +229,18 @@ fn a_connection_left_open_at_boot_is_named_and_the_app_booted_in_each_worker() {
     server.stop();
 }
 
+#[test]
+fn a_second_descriptor_of_standard_error_is_shared_by_the_workers() {
+    let server = Server::script(
+        "$log = fopen('php://stderr', 'w'); return fn () => (string) fwrite($log, \"of the app\\n\");",
+    )
+    .start();
+    assert_eq!(server.get("/").text(), "11");
+    server.expect_log("of the app");
+    let log = server.stop().log;
+    assert!(!log.contains("each worker boots it"), "{log}");
+}
+
 /// `hearth-php` with other digits in its build id: what a build of sources that differ in one byte is.
 fn of_another_build(program: &std::path::Path) -> Vec<u8> {
     let version = std::process::Command::new(program)

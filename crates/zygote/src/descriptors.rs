@@ -45,13 +45,16 @@ pub(crate) fn open() -> BTreeMap<i32, String> {
 
 /// Why the descriptors opened since `before` cannot be shared by several processes; `None` if they can.
 pub(crate) fn unshareable(before: &BTreeMap<i32, String>) -> Option<String> {
+    // Another descriptor of standard error, for example: php://stderr.
+    let is_known = |target: &String| before.values().any(|known| known == target);
     let reasons: Vec<_> = open()
         .iter()
         .filter(|(fd, target)| before.get(fd) != Some(target))
         .filter(|(_, target)| {
-            ["socket:", "pipe:", "anon_inode:"]
+            let is_pipe_or_socket = ["socket:", "pipe:"]
                 .iter()
-                .any(|kind| target.starts_with(kind))
+                .any(|kind| target.starts_with(kind));
+            (is_pipe_or_socket && !is_known(target)) || target.starts_with("anon_inode:")
         })
         .map(|(fd, target)| {
             peer(target).map_or_else(

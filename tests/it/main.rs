@@ -7,6 +7,7 @@ mod as_php_fpm;
 mod balancing;
 mod bench;
 mod boot;
+mod boot_files;
 mod cache;
 mod classic;
 mod classic_site;

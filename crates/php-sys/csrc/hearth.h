@@ -141,6 +141,8 @@ void hearth_throw(hearth_throwable kind, hearth_str message);
 void hearth_release(void *retained);
 /* Called before the process ends without closing what is open. */
 void hearth_remove_temporary_files(void);
+/* Whether the descriptor is of a stream of php://temp or tmpfile(). */
+bool hearth_is_temporary_file(int fd);
 
 /* ---- called by C ---- */
 

@@ -266,6 +266,7 @@ unsafe extern "C" {
     pub fn hearth_throw(kind: hearth_throwable, message: hearth_str);
     pub fn hearth_release(retained: *mut std::ffi::c_void);
     pub fn hearth_remove_temporary_files();
+    pub fn hearth_is_temporary_file(fd: std::ffi::c_int) -> bool;
     pub fn hearth_timer_task(callback: u64, owner: *mut std::ffi::c_void) -> *mut hearth_task;
     pub fn hearth_timer_forget(callback: u64);
     pub fn hearth_call_pools(

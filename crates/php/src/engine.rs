@@ -354,6 +354,13 @@ pub fn remove_temporary_files() {
     unsafe { sys::hearth_remove_temporary_files() }
 }
 
+/// Whether this is the descriptor of a `php://temp` or `tmpfile()` stream. Called while no PHP code runs.
+pub fn is_temporary_file(descriptor: i32) -> bool {
+    engine_thread::require_outside_tasks();
+    // SAFETY: it reads the engine's list of open streams on the engine's thread, outside of any task.
+    unsafe { sys::hearth_is_temporary_file(descriptor) }
+}
+
 /// Whether too much of `memory_limit` is in use for another request. Asked after a fatal error, which frees no memory.
 pub fn heap_is_full() -> bool {
     // SAFETY: it reads counters of the engine's allocator, and this is the engine's thread.

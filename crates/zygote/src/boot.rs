@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use config::Mode;
 use ipc::{Boot, BootFailure, Booted, Channel};
 
+use crate::boot_files::BootFiles;
 use crate::descriptors;
 
 pub(crate) fn booted(boot: &Boot, cold: Option<String>) -> Booted {
@@ -45,19 +46,19 @@ fn failure(error: php::BootError) -> BootFailure {
     }
 }
 
-/// Starts the engine and, unless the boot is cold, the app.
+/// Starts the engine and, unless the boot is cold, the app. Returns the files that the app left open.
 pub(crate) fn prepare(
     channel: &Channel,
     boot: &mut Boot,
     shared: &[OwnedFd],
     cold: Option<&str>,
-) -> Result<(), BootFailure> {
+) -> Result<BootFiles, BootFailure> {
     boot.settings.app = followed(boot).map_err(|error| {
         BootFailure::Failed(format!("{}: {error}", boot.settings.app.display()))
     })?;
     follow_folders(boot)?;
     if boot.settings.mode == Mode::Classic {
-        return prepare_classic(boot);
+        return prepare_classic(boot).map(|()| BootFiles::default());
     }
     enter_folder(boot)?;
     php::boot(&php::Boot {
@@ -70,7 +71,7 @@ pub(crate) fn prepare(
     }
     if cold.is_some() {
         php::refuse_persistent(boot.settings.concurrency.is_some_and(|number| number > 1));
-        return Ok(());
+        return Ok(BootFiles::default());
     }
     php::refuse_persistent(boot.settings.concurrency.is_some_and(|number| number > 1));
     let before = descriptors::open();
@@ -80,7 +81,7 @@ pub(crate) fn prepare(
         return Err(descriptors::start_again(channel, boot, shared, &reason));
     }
     php::seal();
-    Ok(())
+    Ok(BootFiles::opened_since(&before))
 }
 
 /// Resolves a link such as `current`, here and nowhere else: workers of this generation stay with that release. The front

@@ -7,10 +7,13 @@
 //! starts itself again without the app, and each worker boots the app for itself.
 
 mod boot;
+mod boot_files;
 mod descriptors;
+mod fdinfo;
 mod fork;
 
 use boot::{booted, prepare, same_build};
+use boot_files::BootFiles;
 pub use descriptors::inherited_channel;
 
 use std::io::{self, Write};
@@ -67,6 +70,8 @@ struct Zygote {
     channel: Channel,
     boot: Boot,
     cold: Option<String>,
+    /// What each worker opens for itself.
+    files: BootFiles,
     children: Vec<Child>,
     worker: fn(Start) -> ExitCode,
 }
@@ -106,10 +111,13 @@ fn serve(
     use_shared(&boot, &shared)?;
     let prepared = same_build(&boot, build)
         .and_then(|()| prepare(&channel, &mut boot, &shared, cold.as_deref()));
-    if let Err(failure) = prepared {
-        channel.send(&FromZygote::BootFailed(failure), &[])?;
-        return Ok(ExitCode::FAILURE);
-    }
+    let files = match prepared {
+        Ok(files) => files,
+        Err(failure) => {
+            channel.send(&FromZygote::BootFailed(failure), &[])?;
+            return Ok(ExitCode::FAILURE);
+        }
+    };
     let booted = FromZygote::Booted {
         build: build.to_owned(),
         app: booted(&boot, cold.clone()),
@@ -120,6 +128,7 @@ fn serve(
         channel,
         boot,
         cold,
+        files,
         children: Vec::new(),
         worker,
     }
@@ -277,6 +286,7 @@ impl Zygote {
         if let Ok((closed, _)) = Channel::pair() {
             drop(std::mem::replace(&mut self.channel, closed));
         }
+        self.files.open_again();
         php::after_fork();
         (self.worker)(start)
     }

@@ -4,6 +4,7 @@
  * any structure half-written.
  */
 #include "engine/engine.h"
+#include "engine/temporary_files.h"
 #include "cache/cache.h"
 #include "request/request.h"
 #include "task/no_suspend.h"
@@ -101,62 +102,12 @@ static void respond(hearth_request_state *state)
 
 /* ---- temporary files ---- */
 
-/* The stream stays open: other code may still read from it. */
-static void unlink_backing(php_stream *stream)
-{
-	char link[64], path[MAXPATHLEN];
-	ssize_t length;
-	int fd;
-
-	if (php_stream_can_cast(stream, PHP_STREAM_AS_FD) != SUCCESS
-			|| php_stream_cast(stream, PHP_STREAM_AS_FD | PHP_STREAM_CAST_INTERNAL, (void *) &fd, 0) != SUCCESS) {
-		return;
-	}
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	length = readlink(link, path, sizeof path - 1);
-	if (length > 0) {
-		path[length] = '\0';
-		unlink(path);
-	}
-}
-
 static void remove_body_file(hearth_request_state *state)
 {
 	(void) state;
 	if (SG(request_info).request_body) {
-		unlink_backing(SG(request_info).request_body);
+		hearth_unlink_backing(SG(request_info).request_body);
 	}
-}
-
-/*
- * The engine does not record which streams tmpfile() opened; fopen() gives each stream a context. The length of the name
- * differs between versions of PHP.
- */
-static bool is_of_tmpfile(const php_stream *stream)
-{
-	const char *name = stream->orig_path ? strrchr(stream->orig_path, '/') : NULL;
-
-	return stream->ops == &php_stream_stdio_ops && !stream->ctx && strcmp(stream->mode, "r+b") == 0
-		&& name && strncmp(name, "/php", 4) == 0 && strlen(name) >= sizeof "/phpXXXXXX" - 1;
-}
-
-static bool is_temporary(const php_stream *stream)
-{
-	return stream->ops == &php_stream_temp_ops || is_of_tmpfile(stream);
-}
-
-/* Called because the process ends without closing what a fatal error left open. */
-void hearth_remove_temporary_files(void)
-{
-	zend_resource *resource;
-
-	zend_try {
-		ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource) {
-			if (resource && resource->type == php_file_le_stream() && is_temporary(resource->ptr)) {
-				unlink_backing(resource->ptr);
-			}
-		} ZEND_HASH_FOREACH_END();
-	} zend_end_try();
 }
 
 /* ---- code that was being loaded ---- */

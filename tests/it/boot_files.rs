@@ -3,34 +3,9 @@
 use std::collections::BTreeSet;
 
 use rustix::process::Signal;
-use testkit::Server;
 
-use crate::support::{at_once, ok, same, start_as_other_user};
-
-const WORKERS: usize = 3;
-
-/// Returns a server with three workers that run one request at a time. Its entry script has `meet()`, which returns when
-/// all workers are in a call of it with the same name.
-fn three_workers(code: &str) -> testkit::ServerBuilder {
-    let meet = "function meet(string $name): void {
-            touch(\"met-$name-\" . getmypid());
-            while (count(glob(\"met-$name-*\")) < 3) { usleep(2000); }
-        }";
-    Server::script(&format!("{meet}\n{code}")).args([
-        "--dispatch",
-        "balanced",
-        "--workers",
-        "3",
-        "--concurrency",
-        "1",
-    ])
-}
-
-/// Sends a request to each worker; the handler must call `meet()`.
-fn of_each(server: &Server, target: &str) -> Vec<String> {
-    let (answers, _) = at_once(server, &same(target, WORKERS));
-    answers.iter().map(ok).collect()
-}
+use crate::support::every_worker::{WORKERS, of_each, three_workers};
+use crate::support::{ok, start_as_other_user};
 
 /// The entry script of these tests: 20,000 records of 16 bytes, open in several ways, at the record 7.
 const RECORDS: &str = r"

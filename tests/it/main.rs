@@ -50,6 +50,7 @@ mod profiler;
 mod programs;
 mod proxies;
 mod public_files;
+mod random_numbers;
 mod redis_tier;
 mod request_body;
 mod request_end;

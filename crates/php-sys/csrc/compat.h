@@ -114,7 +114,7 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 #define HEARTH_SAVE_HANDLERS(session) ((zval *) &(session).mod_user_names)
 #define HEARTH_SAVE_HANDLER_COUNT (sizeof ((php_ps_globals *) NULL)->mod_user_names / sizeof(zval))
 
-/* Without a new seed, forked workers would draw the same numbers from the engine's inherited random state. */
+/* The engine seeds its generators at the next use. */
 #define HEARTH_RESEED_RANDOM() do { \
 		RANDOM_G(mt19937_seeded) = false; \
 		RANDOM_G(combined_lcg_seeded) = false; \

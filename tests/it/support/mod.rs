@@ -1,5 +1,6 @@
 //! Helpers that several tests share.
 
+pub(crate) mod every_worker;
 pub(crate) mod modes;
 pub(crate) mod traffic;
 pub(crate) mod user_agent;

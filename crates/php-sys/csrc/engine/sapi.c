@@ -2,6 +2,7 @@
 #include "cache/cache.h"
 #include "engine/engine.h"
 #include "engine/programs.h"
+#include "engine/random.h"
 #include "mode/mode.h"
 #include "pool/pool.h"
 #include "preload/preload.h"
@@ -317,7 +318,7 @@ void hearth_pass_over_signals(void)
 void hearth_after_fork(void)
 {
 	signals_of = getpid();
-	HEARTH_RESEED_RANDOM();
+	hearth_random_reseed();
 }
 
 uint64_t hearth_post_max_size(void)

@@ -21,6 +21,7 @@ mod examples;
 mod faults;
 mod fibers;
 mod files_guide;
+mod forked_children;
 mod frameworks;
 mod front;
 mod guides;

@@ -94,6 +94,8 @@ hearth_task *hearth_task_classic(void *owner, void *request, const hearth_script
 /* Returns a task in which frankenphp_handle_request() returns false, and the loop ends; NULL if no loop waits. */
 hearth_task *hearth_loop_stop(void *owner);
 hearth_step hearth_task_resume(hearth_task *task);
+/* Returns the exit status that the code of the task resumed last has set: by exit(), an exception or a fatal error. */
+int hearth_exit_status(void);
 void hearth_task_suspend(void);
 void hearth_task_free(hearth_task *task);
 /* The id of a task whose end PHP code is told of; 0 for a script's, after which no PHP code runs. */

@@ -236,6 +236,7 @@ unsafe extern "C" {
     ) -> *mut hearth_task;
     pub fn hearth_loop_stop(owner: *mut std::ffi::c_void) -> *mut hearth_task;
     pub fn hearth_task_resume(task: *mut hearth_task) -> hearth_step;
+    pub fn hearth_exit_status() -> std::ffi::c_int;
     pub fn hearth_task_suspend();
     pub fn hearth_task_free(task: *mut hearth_task);
     pub fn hearth_task_id_for_others(task: *const hearth_task) -> u64;

@@ -134,8 +134,11 @@ pub(crate) fn unpark(cell: &TaskCell) -> bool {
     true
 }
 
-/// Lets everything else that can run go first.
+/// Lets everything else that can run go first. In a process that PHP code forked there is nothing else.
 pub(crate) fn yield_now() {
+    if is_forked() {
+        return;
+    }
     let mut yielded = false;
     let _ = wait(std::future::poll_fn(|context| {
         if std::mem::replace(&mut yielded, true) {

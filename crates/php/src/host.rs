@@ -4,11 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io::Write as _;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::engine::Level;
 use crate::request::Request;
+use crate::task::{TaskCell, current};
 use crate::wait::{Cancel, HookBypass};
 
 /// A timer that can be set again and again.
@@ -38,8 +40,8 @@ pub trait Host {
     /// This process cannot serve any longer, for this reason, and has to be replaced after the requests that it has. With
     /// `at_once` it also begins no further request until its successor is ready.
     fn leave(&self, reason: &str, at_once: bool);
-    /// A task ended in a process that PHP code forked. Such a process has no other work.
-    fn left_fork(&self);
+    /// The task that forked this process has ended in it, or waits. Such a process has no other work, and ends with `status`.
+    fn left_fork(&self, status: i32);
     /// Starts a timer of PHP: runs `timer_task(id)` after `time`, once or repeatedly.
     fn timer(&self, id: u64, time: Duration, repeat: bool);
     /// Stops that timer; false if there is none.
@@ -77,6 +79,8 @@ pub trait Host {
 thread_local! {
     static HOST: Cell<Option<&'static dyn Host>> = const { Cell::new(None) };
     static FORKED: Cell<bool> = const { Cell::new(false) };
+    /// The task that forked this process.
+    static FORKING: Cell<*const TaskCell> = const { Cell::new(std::ptr::null()) };
     /// Timers that the app set during boot; they start when a host is installed.
     static EARLY_TIMERS: RefCell<Vec<(u64, Duration, bool)>> = const { RefCell::new(Vec::new()) };
 }
@@ -102,6 +106,12 @@ pub fn on_engine_thread() -> bool {
 /// not run in it.
 pub fn forked() {
     FORKED.set(true);
+    FORKING.set(current().map_or(std::ptr::null(), |cell| Rc::as_ptr(&cell)));
+}
+
+/// Whether this is a process that PHP code forked, in the running of this task.
+pub(crate) fn is_forked_by(task: &TaskCell) -> bool {
+    is_forked() && std::ptr::eq(FORKING.get(), task)
 }
 
 /// Whether a library holds a lock on this thread.

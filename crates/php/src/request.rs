@@ -14,6 +14,7 @@ use http1::{BodyError, RequestHead, ResponseHead};
 use php_sys::hearth_str;
 
 use crate::client::Client;
+use crate::host::is_forked;
 use crate::incoming::{BodySource, Incoming};
 use crate::pipe::Pipe;
 use crate::timings::Timings;
@@ -251,8 +252,11 @@ impl Request {
     }
 
     /// Sends a piece of a streamed body; false when the client is gone. Waits while the client is slow, if the task may be
-    /// suspended.
+    /// suspended. In a process that PHP code forked the piece goes nowhere: the client gets the parent's response.
     pub(crate) fn write(&self, piece: Bytes) -> bool {
+        if is_forked() {
+            return true;
+        }
         let Some(pipe) = self.pipe.borrow().clone() else {
             return false;
         };

@@ -258,9 +258,9 @@ impl php::Host for ProcessHost {
         self.changed.notify_waiters();
     }
 
-    fn left_fork(&self) {
+    fn left_fork(&self, status: i32) {
         if !self.cli {
-            hook::exit_now(0);
+            hook::exit_now(status);
         }
     }
 

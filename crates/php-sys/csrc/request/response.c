@@ -233,6 +233,9 @@ void hearth_respond_exception(hearth_request_state *state)
 			return;
 		}
 	}
+	if (!zend_is_unwind_exit(EG(exception))) {
+		EG(exit_status) = 255;
+	}
 	page = exception_page(state);
 	hearth_report_exception();
 	smart_str_free(&state->output.kept);

@@ -7,21 +7,30 @@
 #include "task/call.h"
 #include "task/collector.h"
 
+/* Keeps the exception that the call has ended with for the task that awaits it, or logs it. */
+static void take_exception(hearth_task *task, hearth_task_object *object)
+{
+	if (zend_is_unwind_exit(EG(exception))) {
+		zend_clear_exception();
+		task->left = true;
+		return;
+	}
+	EG(exit_status) = 255;
+	if (object) {
+		object->exception = EG(exception);
+		GC_ADDREF(object->exception);
+		zend_clear_exception();
+	} else {
+		hearth_report_exception();
+	}
+}
+
 static void finish_call(hearth_task *task, zval *result)
 {
 	hearth_task_object *object = task->object ? hearth_task_object_of(task->object) : NULL;
 
 	if (EG(exception)) {
-		if (zend_is_unwind_exit(EG(exception))) {
-			zend_clear_exception();
-			task->left = true;
-		} else if (object) {
-			object->exception = EG(exception);
-			GC_ADDREF(object->exception);
-			zend_clear_exception();
-		} else {
-			hearth_report_exception();
-		}
+		take_exception(task, object);
 	}
 	if (object) {
 		ZVAL_COPY_VALUE(&object->result, result);

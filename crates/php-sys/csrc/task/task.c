@@ -25,6 +25,7 @@ static void (*run_entry_script)(void);
 static int entry_error_reporting;
 
 static char task_kind;
+static int exit_status;
 /* The frame below a task's first call: an exception that reaches it stays in EG(exception) for this code to find. */
 static zend_function bottom_function = { .type = ZEND_INTERNAL_FUNCTION };
 
@@ -239,6 +240,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 		hearth_error_handler_hide(task);
 	}
 	enter(task);
+	exit_status = EG(exit_status);
 	if (task->request) {
 		leave_state(task, shared);
 	}
@@ -254,6 +256,11 @@ hearth_step hearth_task_resume(hearth_task *task)
 		task->resume_at = &task->context;
 	}
 	return task->broken ? HEARTH_STEP_BROKEN : HEARTH_STEP_DONE;
+}
+
+int hearth_exit_status(void)
+{
+	return exit_status;
 }
 
 /* Leaves `task`, whose stack this is, and lets its resumer go on. Returns when the task is resumed. */

@@ -9,7 +9,7 @@ use php_sys as sys;
 use super::call_pools;
 use crate::children;
 use crate::engine::Level;
-use crate::host::{host, is_forked};
+use crate::host::{host, is_forked_by};
 use crate::request::Request;
 use crate::runner;
 use crate::task_group::TaskGroup;
@@ -144,8 +144,9 @@ impl TaskCell {
         // engine's thread is this one, because Rc keeps the cell on it.
         let step = unsafe { sys::hearth_task_resume(self.c.get()) };
         RESUMED.set(RESUMED.get() + 1);
-        if is_forked() {
-            host().left_fork();
+        if is_forked_by(self) {
+            // SAFETY: reads a number of this thread.
+            host().left_fork(unsafe { sys::hearth_exit_status() });
         }
         if step == sys::HEARTH_STEP_WAITING {
             return false;

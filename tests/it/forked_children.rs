@@ -2,7 +2,7 @@
 
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{ok, one_worker};
+use crate::support::{UNTIL_GO, eventually, let_go, ok, one_worker, run, until_handled};
 
 /// Servers of every kind of worker whose handler is this PHP code.
 fn workers(code: &str) -> Vec<(&'static str, ServerBuilder)> {
@@ -101,6 +101,124 @@ fn the_client_gets_the_response_of_the_parent_only() {
             assert_eq!(ok(&answer), "before after 0", "{name} {target}");
             assert_eq!(answer.header("x-child"), None, "{name}");
         }
+        server.stop();
+    }
+}
+
+/// Handlers that wait for a child or a program until the test lets it go, and return its exit code.
+const WAITS: [(&str, &str); 5] = [
+    ("exec", "exec(\"$until; exit 6\", $lines, $code); return (string) $code;"),
+    ("pclose", "return (string) pclose(popen(\"$until; exit 6\", 'r'));"),
+    ("proc_close", "return (string) proc_close(proc_open(['sh', '-c', \"$until; exit 6\"], [], $pipes));"),
+    ("proc_get_status", "$program = proc_open(['sh', '-c', \"$until; exit 6\"], [], $pipes);
+        while (($about = proc_get_status($program))['running']) { usleep(5000); } return (string) $about['exitcode'];"),
+    ("pcntl_waitpid", "if (!($child = pcntl_fork())) { while (!file_exists('go')) { usleep(5000); clearstatcache(); } exit(6); }
+        file_put_contents('child', $child); pcntl_waitpid($child, $status); return (string) pcntl_wexitstatus($status);"),
+];
+
+/// A server whose request for `/waits` waits like this, and whose others run the code of their query.
+fn with_waiting(code: &str) -> Server {
+    one_worker(&format!(
+        "return function ($request) {{
+            $until = 'until [ -e go ]; do sleep 0.01; done';
+            if ($request->path === '/waits') {{ {code} }}
+            return json_encode(eval($request->query('code')));
+        }};"
+    ))
+    .start()
+}
+
+/// Linux has no child that such a call could return: `pcntl_get_last_error()` is ECHILD.
+#[test]
+fn a_wait_for_any_child_takes_none_of_another_request() {
+    let calls = [
+        "pcntl_wait($status)",
+        "pcntl_wait($status, WUNTRACED, $usage)",
+        "pcntl_waitpid(-1, $status)",
+        "pcntl_waitpid(0, $status)",
+        "pcntl_waitpid(-posix_getpgrp(), $status)",
+        "pcntl_waitpid(-1, $status, WNOHANG)",
+        "pcntl_waitpid(-1, $status, 0, $usage)",
+    ];
+    for (name, code) in WAITS {
+        let server = with_waiting(code);
+        let mut waiting = server.connect();
+        waiting.send("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n");
+        until_handled(&server, 1);
+        for call in calls {
+            let answer = run(
+                &server,
+                &format!("return [{call}, pcntl_get_last_error()];"),
+            );
+            assert_eq!(answer, "[-1,10]", "{call} beside {name}");
+        }
+        let_go(&server);
+        for call in calls {
+            run(&server, &format!("return {call};"));
+        }
+        assert_eq!(ok(&waiting.response()), "6", "{name}");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_request_cannot_wait_for_a_child_of_another_one() {
+    for (name, code) in &WAITS[4..] {
+        let server = with_waiting(code);
+        let mut waiting = server.connect();
+        waiting.send("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n");
+        eventually("it has a child", || {
+            server.directory().join("child").exists()
+        });
+        let wait = "return [pcntl_waitpid((int) file_get_contents('child'), $status), pcntl_get_last_error()];";
+        assert_eq!(run(&server, wait), "[-1,10]", "{name}");
+        let_go(&server);
+        assert_eq!(ok(&waiting.response()), "6", "{name}");
+        server.stop();
+    }
+}
+
+/// One that another task of the request makes meanwhile is among them. The program of `proc_open()` is not: it has `proc_close()`.
+#[test]
+fn a_wait_for_any_child_returns_those_of_its_request_while_others_run() {
+    let server = one_worker(&format!(
+        "return function ($request) {{
+            if ($request->path === '/beside') {{ return 'served'; }}
+            $program = proc_open(['sh', '-c', 'exit 9'], [], $pipes); $codes = [];
+            $fork = fn ($code, $until) => pcntl_fork() ?: [$until(), exit($code)];
+            $fork(3, function () {{ while (!file_exists('4')) {{ usleep(5000); clearstatcache(); }} }});
+            Hearth\\async(function () use ($fork) {{ {UNTIL_GO} $fork(4, fn () => 0); }});
+            while (pcntl_wait($status) > 0) {{ touch($codes[] = pcntl_wexitstatus($status)); }}
+            return json_encode([$codes, pcntl_get_last_error(), proc_close($program)]);
+        }};"
+    ))
+    .start();
+    let mut waiting = server.connect();
+    waiting.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/beside")), "served");
+    let_go(&server);
+    assert_eq!(ok(&waiting.response()), "[[4,3],10,9]");
+    server.stop();
+}
+
+#[test]
+fn a_wait_for_a_child_or_a_signal_ends_with_the_time_of_its_request() {
+    for wait in [
+        "pcntl_wait($status)",
+        "pcntl_wait($status, WUNTRACED)",
+        "pcntl_sigwaitinfo([SIGUSR2])",
+    ] {
+        let server = one_worker(&format!(
+            "return function () {{
+                $child = pcntl_fork() ?: exit(sleep(600));
+                try {{ {wait}; return 'ended'; }} catch (Hearth\\TimeoutError) {{ return 'out of time'; }}
+                finally {{ posix_kill($child, SIGKILL); pcntl_waitpid($child, $status); }}
+            }};"
+        ))
+        .args(["--request-timeout", "0.3"])
+        .start();
+        assert_eq!(ok(&server.get("/")), "out of time", "{wait}");
         server.stop();
     }
 }

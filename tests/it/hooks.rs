@@ -163,6 +163,15 @@ rows! {
         while (@msg_send($queue, 1, $text, false, false));
         $p = proc_open(['php', '-n', '-d', 'extension=sysvmsg', '-r', "usleep(400000); \$q = msg_get_queue($key); while (msg_receive(\$q, 0, \$t, 4000, \$m, false, MSG_IPC_NOWAIT));"], [], $pipes);
         $sent = msg_send($queue, 1, $text, false); proc_close($p); msg_remove_queue($queue); return $sent ? 'ok' : 'not';"#);
+    pcntl_waitpid: row("`pcntl_waitpid`", "a child of the request", Needs::Nothing,
+        "$child = pcntl_fork() ?: exit((int) usleep(400000)); return pcntl_waitpid($child, $status) === $child ? 'ok' : 'not';");
+    pcntl_wait: row("`pcntl_wait`, `pcntl_waitpid(-1)`", "a child of the request", Needs::Nothing,
+        "$child = pcntl_fork() ?: exit((int) usleep(400000)); return pcntl_wait($status) === $child ? 'ok' : 'not';");
+    pcntl_wait_usage: row("`pcntl_wait` with `WUNTRACED` and resource usage", "a child of the request", Needs::Nothing,
+        r#"$child = pcntl_fork() ?: exit((int) usleep(400000)); $ended = pcntl_wait($status, WUNTRACED, $usage) === $child;
+        return $ended && isset($usage['ru_utime.tv_sec']) ? 'ok' : 'not';"#);
+    pcntl_sigtimedwait: row("`pcntl_sigtimedwait`, `pcntl_sigwaitinfo`", "no signal, until the time is over", Needs::Nothing,
+        "return pcntl_sigtimedwait([SIGUSR2], $about, 0, 400000000) === -1 ? 'ok' : 'a signal';");
     #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
     gethostbyname: row("`gethostbyname`", "a slow name server", Needs::Resolver,
         "return gethostbyname('late' . mt_rand() . '.example.test') === '127.0.0.9' ? 'ok' : 'not resolved';");

@@ -105,6 +105,10 @@ pub struct Forking {
     pub goes_on: fn() -> bool,
     /// The descriptor with that index among those that the program is to have.
     pub handed_on: fn(u32) -> Option<i32>,
+    /// The children that a wait of the running PHP code for this number, as of waitpid(2), means; `None`: all of the process.
+    pub own_children: fn(i32) -> Option<Vec<i32>>,
+    /// Called when that child has ended, and its number may become another's.
+    pub child_ended: fn(i32),
 }
 
 static FORKING: AtomicPtr<Forking> = AtomicPtr::new(std::ptr::null_mut());
@@ -114,11 +118,26 @@ pub fn when_forked(forking: &'static Forking) {
     FORKING.store(std::ptr::from_ref(forking).cast_mut(), Release);
 }
 
+fn forking() -> Option<&'static Forking> {
+    // SAFETY: null, or what `when_forked` was given.
+    unsafe { FORKING.load(Acquire).as_ref() }
+}
+
+/// As [`Forking::own_children`].
+pub(crate) fn own_children(pid: pid_t) -> Option<Vec<pid_t>> {
+    (forking()?.own_children)(pid)
+}
+
+/// As [`Forking::child_ended`].
+pub(crate) fn child_ended(pid: pid_t) {
+    if let Some(forking) = forking() {
+        (forking.child_ended)(pid);
+    }
+}
+
 /// Prepares a new copy of this process for exec, unless PHP code goes on in it.
 pub(crate) fn forked() {
-    // SAFETY: null, or what `when_forked` was given.
-    let forking = unsafe { FORKING.load(Acquire).as_ref() };
-    let Some(forking) = forking.filter(|forking| !(forking.goes_on)()) else {
+    let Some(forking) = forking().filter(|forking| !(forking.goes_on)()) else {
         return;
     };
     BEFORE_EXEC.store(true, Relaxed);
@@ -135,8 +154,7 @@ fn hand_on(forking: &Forking, on: bool) {
 /// Calls `spawn`, which starts a program by posix_spawn(3). That makes the copy of this process itself.
 fn spawning(spawn: impl FnOnce() -> c_int) -> c_int {
     hand_on_nothing();
-    // SAFETY: null, or what `when_forked` was given.
-    let forking = unsafe { FORKING.load(Acquire).as_ref() };
+    let forking = forking();
     forking.inspect(|forking| hand_on(forking, true));
     let result = spawn();
     let error = syscall::errno();
@@ -226,6 +244,8 @@ mod tests {
     static TEST: Forking = Forking {
         goes_on: || false,
         handed_on: |index| Some(HANDED_ON.load(Relaxed)).filter(|fd| index == 0 && *fd >= 0),
+        own_children: |_| None,
+        child_ended: |_| {},
     };
 
     /// Whether a program that posix_spawn(3) starts has this descriptor.

@@ -22,6 +22,7 @@ mod pthread_locks;
 mod resolver;
 mod sched;
 mod severed;
+mod signals;
 mod sleep;
 mod sockets;
 mod streams;

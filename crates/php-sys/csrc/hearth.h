@@ -110,6 +110,13 @@ bool hearth_calls(hearth_str function);
 /* Returns the index-th descriptor that the running proc_open() passes to the child; -1: there are no more. */
 int64_t hearth_handed_on(uint32_t index);
 /*
+ * Returns the index-th child that the running pcntl_wait() or pcntl_waitpid() of a request may wait for, if it is called for `pid`, as
+ * waitpid(2) takes it; 0: there are no more; -1: it may wait for all children of the process.
+ */
+int hearth_child(int pid, uint32_t index);
+/* A child has ended and was waited for: its number may become another's. */
+void hearth_child_ended(int pid);
+/*
  * What a call that blocks does here: no task runs, so it blocks; the task can be suspended; or the task must not be left, though
  * others could run meanwhile, so the call blocks them all.
  */

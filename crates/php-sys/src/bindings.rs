@@ -246,6 +246,8 @@ unsafe extern "C" {
     pub fn hearth_current_task_id() -> u64;
     pub fn hearth_calls(function: hearth_str) -> bool;
     pub fn hearth_handed_on(index: u32) -> i64;
+    pub fn hearth_child(pid: std::ffi::c_int, index: u32) -> std::ffi::c_int;
+    pub fn hearth_child_ended(pid: std::ffi::c_int);
     pub fn hearth_mode_of_wait() -> hearth_wait_mode;
     pub fn hearth_hooks_may_wait() -> bool;
     pub fn hearth_may_suspend() -> bool;

@@ -300,22 +300,6 @@ pub fn handler_kind() -> String {
     owned(unsafe { sys::hearth_handler_kind() })
 }
 
-/// Whether PHP code is in `pcntl_fork()`, so that PHP code goes on in the copy.
-pub fn forks_for_itself() -> bool {
-    // SAFETY: reads what the engine runs, on its thread, as was just seen; the name is valid during the call.
-    engine_thread::is_this() && unsafe { sys::hearth_calls(sys::hearth_str::new(b"pcntl_fork")) }
-}
-
-/// The descriptor with that index among those that a running `proc_open()` passes to its program.
-pub fn handed_on(index: u32) -> Option<i32> {
-    if !engine_thread::is_this() {
-        return None;
-    }
-    // SAFETY: reads the arguments of the function that the engine runs, on its thread, as was just seen.
-    let number = unsafe { sys::hearth_handed_on(index) };
-    (number >= 0).then(|| i32::try_from(number).unwrap_or(i32::MAX))
-}
-
 /// Makes PHP refuse what concurrent requests cannot share, such as persistent connections.
 pub fn refuse_persistent(refuse: bool) {
     engine_thread::require();

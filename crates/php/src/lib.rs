@@ -21,6 +21,7 @@ mod host;
 mod incoming;
 mod ini;
 mod pipe;
+mod programs;
 mod request;
 mod runner;
 mod session;
@@ -37,15 +38,15 @@ pub use cache::{FindCache, find_cache_with, limit_cache_copies, set_cache};
 pub use cli::{Cli, Run, info};
 pub use client::Client;
 pub use engine::{
-    Boot, BootError, Level, Mode, after_fork, boot, forks_for_itself, handed_on, handler_kind,
-    has_setting, heap_is_full, is_temporary_file, pass_over_signals, post_max_size,
-    refuse_persistent, remove_temporary_files, run_entry, seal, series, validates_timestamps,
-    version,
+    Boot, BootError, Level, Mode, after_fork, boot, handler_kind, has_setting, heap_is_full,
+    is_temporary_file, pass_over_signals, post_max_size, refuse_persistent, remove_temporary_files,
+    run_entry, seal, series, validates_timestamps, version,
 };
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::BodySource;
 pub use ini::{ini_mistake, ini_setting};
 pub use pipe::Pipe;
+pub use programs::{child_ended, forks_for_itself, handed_on, own_children};
 pub use request::{Body, Request, Response, Script};
 pub use task::{
     Task, call_pools, current_task_id, loop_stop_task, timer_forget, timer_task, times_resumed,

@@ -32,6 +32,8 @@ It also takes the options of the php command: `hearth-php [php options] SCRIPT [
 static FORKING: hook::Forking = hook::Forking {
     goes_on: php::forks_for_itself,
     handed_on: php::handed_on,
+    own_children: php::own_children,
+    child_ended: php::child_ended,
 };
 
 /// Runs as zygote, as `hearth run` or as the php command. PHP scripts start more PHP by the constant PHP_BINARY, which names

@@ -108,7 +108,11 @@ fn a_call_that_blocks_ends_with_the_time_of_its_request() {
                     '/nano' => time_nanosleep(60, 0),
                     '/program' => (function () {
                         $program = proc_open('exec sleep 60', [], $none);
-                        try { pcntl_waitpid(-1, $status); } finally { proc_terminate($program); }
+                        try { pcntl_waitpid(proc_get_status($program)['pid'], $status); } finally { proc_terminate($program); }
+                    })(),
+                    '/child' => (function () {
+                        $child = pcntl_fork() ?: exit((int) sleep(60));
+                        try { pcntl_wait($status); } finally { posix_kill($child, SIGKILL); }
                     })(),
                 };
             } catch (Hearth\TimeoutError) { $text = 'cut off'; }
@@ -119,7 +123,9 @@ fn a_call_that_blocks_ends_with_the_time_of_its_request() {
         .args(["--request-timeout", "0.3", "--request-grace", "10"])
         .start();
     let pid = ok(&server.get("/pid"));
-    for path in ["/read", "/select", "/sleep", "/nap", "/nano", "/program"] {
+    for path in [
+        "/read", "/select", "/sleep", "/nap", "/nano", "/program", "/child",
+    ] {
         let start = Instant::now();
         assert_eq!(ok(&server.get(path)), "cut off", "{path}");
         assert!(start.elapsed() < Duration::from_secs(9), "{path}");

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use rustix::process::Signal;
+use testkit::Server;
 
 use crate::support::every_worker::{WORKERS, of_each, three_workers};
-use crate::support::{ok, start_as_other_user};
+use crate::support::{eventually, hearth, ok, start_as_other_user};
 
 /// The entry script of these tests: 20,000 records of 16 bytes, open in several ways, at the record 7.
 const RECORDS: &str = r"
@@ -205,4 +206,26 @@ fn a_file_that_cannot_be_opened_again_is_logged_once() {
         usize::from(start_as_other_user().is_some()),
         "{log}"
     );
+}
+
+#[test]
+fn temporary_files_end_with_their_process() {
+    let server = Server::script(
+        "$files = [fopen('php://temp/maxmemory:0', 'w+'), tmpfile()]; fwrite($files[0], 'of boot');
+        return function ($request) use ($files) {
+            static $kept = [];
+            if ($request->path === '/keep') { $kept = [fopen('php://temp/maxmemory:0', 'w+'), tmpfile()]; fwrite($kept[0], 'x'); }
+            return (string) count(glob(getenv('TMPDIR') . '/php*'));
+        };",
+    )
+    .args(["--workers", "1"])
+    .start();
+    assert_eq!(ok(&server.get("/keep")), "4");
+    let zygotes = server.zygotes();
+    assert!(hearth(&server, &["reload", "app.php"]).status.success());
+    eventually("the old generation has ended", || {
+        server.zygotes().iter().all(|pid| !zygotes.contains(pid))
+    });
+    assert_eq!(ok(&server.get("/")), "2");
+    server.stop();
 }

@@ -330,8 +330,7 @@ pub fn after_fork() {
     unsafe { sys::hearth_after_fork() }
 }
 
-/// Removes the files of `php://temp` and `tmpfile()`. Called by a process that ends without closing the files that a fatal
-/// error left open.
+/// Removes the files of `php://temp` and `tmpfile()`. Called by a process that ends without closing what is open.
 pub fn remove_temporary_files() {
     engine_thread::require_outside_tasks();
     // SAFETY: this is the engine's thread, outside of any task.

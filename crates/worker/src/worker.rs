@@ -356,13 +356,12 @@ async fn serve(mut start: Start) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     drain::run_until_drained(&worker, &channel).await?;
     drain::finish(&worker, &channel).await;
-    if worker.host.is_broken.get() {
-        php::remove_temporary_files();
-    } else {
+    if !worker.host.is_broken.get() {
         end_loop().await;
         pools::report(worker.host, worker.classic.is_some(), channel).await;
         pools::close(worker.host).await;
     }
+    php::remove_temporary_files();
     Ok(())
 }
 

@@ -53,6 +53,10 @@ impl BootFiles {
         BootFiles(files.filter(BootFile::can_be_opened).collect())
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Gives this process, a new worker, open file descriptions of its own.
     pub(crate) fn open_again(&self) {
         for file in &self.0 {

@@ -169,10 +169,20 @@ impl Zygote {
                 }
                 Ok(Some((other, _))) => return Err(Fatal(format!("unexpected message {other:?}"))),
                 // The supervisor is gone or wants no more workers. Running workers notice by their own channels.
-                Ok(None) => return Ok(ExitCode::SUCCESS),
+                Ok(None) => {
+                    self.remove_temporary_files();
+                    return Ok(ExitCode::SUCCESS);
+                }
                 Err(error) if error.is_would_block() => {}
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// Removes the temporary files of the entry script, unless a worker still runs, which may use their names.
+    fn remove_temporary_files(&self) {
+        if self.children.is_empty() && !self.files.is_empty() {
+            php::remove_temporary_files();
         }
     }
 

@@ -52,7 +52,7 @@ static bool is_temporary(const php_stream *stream)
 	return stream->ops == &php_stream_temp_ops || is_of_tmpfile(stream);
 }
 
-/* Called because the process ends without closing what a fatal error left open. */
+/* What a worker has of the entry script is a copy without a name, so the entry script's own files stay. */
 void hearth_remove_temporary_files(void)
 {
 	zend_resource *resource;

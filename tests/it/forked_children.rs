@@ -1,6 +1,7 @@
 //! Child processes of `pcntl_fork()` in workers that serve several requests.
 
-use testkit::{Server, ServerBuilder};
+use testkit::http::Client;
+use testkit::{Server, ServerBuilder, descriptors};
 
 use crate::support::{UNTIL_GO, eventually, let_go, ok, one_worker, run, until_handled};
 
@@ -219,6 +220,94 @@ fn a_wait_for_a_child_or_a_signal_ends_with_the_time_of_its_request() {
         .args(["--request-timeout", "0.3"])
         .start();
         assert_eq!(ok(&server.get("/")), "out of time", "{wait}");
+        server.stop();
+    }
+}
+
+/// The sockets and epoll instances that a process has.
+fn sockets(pid: u32) -> Vec<String> {
+    let mut open = descriptors(pid);
+    open.retain(|open| open.contains("socket:") || open.contains("[eventpoll]"));
+    open
+}
+
+/// `/fork` makes a child that goes on until the test creates `end`. It has a pair of sockets and a file of the request.
+const LASTING_CHILD: &str = "
+    if ($_SERVER['REQUEST_URI'] === '/fork') {
+        $pair = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0); $file = fopen('written', 'w');
+        stream_set_timeout($pair[1], 0, 1000); fgets($pair[1]); stream_set_timeout($pair[1], 60);
+        if (!($child = pcntl_fork())) {
+            $got = fgets($pair[1]); fwrite($file, $got . fgets($pair[1])); touch('ready');
+            while (!file_exists('end')) { usleep(5000); clearstatcache(); }
+            exit(0);
+        }
+        fwrite($pair[0], \"hello\\n\"); fwrite($pair[0], \"child\\n\"); return (string) $child;
+    }";
+
+fn with_lasting_child() -> Vec<(&'static str, ServerBuilder)> {
+    workers(&format!(
+        "{LASTING_CHILD} if ($_SERVER['REQUEST_URI'] === '/slow') {{ {UNTIL_GO} }} return 'served';"
+    ))
+}
+
+/// Starts the child; returns its process id once it has what its request has given to it.
+fn lasting_child(server: &Server, client: &mut Client) -> u32 {
+    let child = ok(&client.get("/fork")).parse().expect("a process id");
+    eventually("the child is ready", || {
+        server.directory().join("ready").exists()
+    });
+    let written = std::fs::read_to_string(server.directory().join("written"));
+    assert_eq!(written.expect("the child has written"), "hello\nchild\n");
+    child
+}
+
+fn end_child(server: &Server, child: u32) {
+    std::fs::write(server.directory().join("end"), "").expect("a file can be written");
+    eventually("the child has ended", || {
+        server.get("/");
+        !std::path::Path::new(&format!("/proc/{child}/exe")).exists()
+    });
+}
+
+#[test]
+fn a_client_of_another_request_sees_the_end_of_its_connection() {
+    for (name, server) in with_lasting_child() {
+        if name.contains("classic") || name.contains("one at a time") || name.contains("FrankenPHP")
+        {
+            continue;
+        }
+        let server = server.start();
+        let (mut slow, mut forking) = (server.connect(), server.connect());
+        slow.send("GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        until_handled(&server, 1);
+        let child = lasting_child(&server, &mut forking);
+        let_go(&server);
+        assert_eq!(ok(&slow.response()), "served", "{name}");
+        assert!(slow.is_closed_by_server(), "{name}");
+        // What the child closes goes on in the parent.
+        assert_eq!(ok(&forking.get("/")), "served", "{name}");
+        end_child(&server, child);
+        assert_eq!(ok(&forking.get("/")), "served", "{name}");
+        server.stop();
+    }
+}
+
+/// Those that it has are the pair that its request made before, for which PHP code has waited there, and a channel whose other
+/// end is closed, which the zygote has put in the place of its own.
+#[test]
+fn a_child_has_no_socket_of_the_server() {
+    for (name, server) in with_lasting_child() {
+        let server = server.start();
+        let mut client = server.connect();
+        let child = lasting_child(&server, &mut client);
+        let own = sockets(child);
+        assert_eq!(
+            own.len(),
+            3,
+            "{name}: {own:#?} of {:#?}",
+            sockets(server.workers()[0])
+        );
+        end_child(&server, child);
         server.stop();
     }
 }

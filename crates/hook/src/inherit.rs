@@ -145,6 +145,27 @@ pub(crate) fn forked() {
     hand_on(forking, true);
 }
 
+/// Closes descriptors in a copy of this process in which PHP code goes on: they are the parent's. That shuts nothing down and
+/// says nothing to the other end, because the parent's descriptor refers to the same opening.
+///
+/// `/dev/null` takes the place of each: what still knows the number must not write to a file that PHP code opens next.
+pub fn leave_to_parent(descriptors: &[c_int]) {
+    // SAFETY: the path is a C string.
+    let null = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
+    for fd in descriptors.iter().filter(|fd| **fd > 2) {
+        // SAFETY: the descriptor is the server's, whose code does not run in this process.
+        let replaced = unsafe { libc::syscall(libc::SYS_dup3, null, *fd, libc::O_CLOEXEC) } >= 0;
+        if !replaced {
+            // SAFETY: the same.
+            unsafe { libc::syscall(libc::SYS_close, *fd) };
+        }
+    }
+    if null >= 0 {
+        // SAFETY: opened above.
+        unsafe { libc::syscall(libc::SYS_close, null) };
+    }
+}
+
 /// Passes on the descriptors of `proc_open()`, which replaces each by a copy, unless its number is the right one already.
 fn hand_on(forking: &Forking, on: bool) {
     let numbers = (0..).map_while(|index| (forking.handed_on)(index));
@@ -271,6 +292,20 @@ mod tests {
         // SAFETY: room for the status.
         unsafe { libc::waitpid(pid, &mut status, 0) };
         status == 0
+    }
+
+    #[test]
+    fn what_is_left_to_the_parent_stays_open_there() {
+        use std::io::{Read as _, Write as _};
+
+        let (mut one, other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut parents = other.try_clone().unwrap();
+        leave_to_parent(&[other.as_raw_fd()]);
+        assert_eq!((&other).read(&mut [0]).unwrap_or(0), 0);
+        parents.write_all(b"x").unwrap();
+        assert_eq!(one.read(&mut [0]).unwrap(), 1);
+        drop(parents);
+        assert_eq!(one.read(&mut [0]).unwrap(), 0);
     }
 
     /// PHP makes no copy of a descriptor that has the right number already, so the flag has to be cleared.

@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
 pub use files::unlocked_file;
-pub use inherit::{Forking, keep_inherited, when_forked};
+pub use inherit::{Forking, keep_inherited, leave_to_parent, when_forked};
 pub use lock_wait::Lock;
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
 pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};

@@ -10,7 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::{AbortHandle, spawn_local};
 
 use crate::connection;
+use crate::io::reactor;
 use crate::worker::Worker;
 use http1::now_ms;
 
@@ -97,7 +98,10 @@ impl Balancer {
             slot,
             pid: std::process::id(),
             inbox: Cell::new(Some(Channel::from(inbox))),
-            partners: fds.map(Channel::from).collect(),
+            partners: fds
+                .inspect(|fd| reactor::add(fd.as_raw_fd()))
+                .map(Channel::from)
+                .collect(),
             taken: Cell::new(0),
             tokens: TokenBucket {
                 left: Cell::new(TokenBucket::MOST),

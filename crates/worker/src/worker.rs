@@ -23,6 +23,7 @@ use zygote::Start;
 use crate::balance::Balancer;
 use crate::classic::{Classic, Plan};
 use crate::host::ProcessHost;
+use crate::io::reactor;
 use crate::lifecycle::drain::{self, Draining};
 use crate::lifecycle::recycle::RecyclePolicy;
 use crate::request::quarantine::Quarantine;
@@ -265,7 +266,7 @@ pub(crate) fn main(start: Start) -> ExitCode {
         }
         php::seal();
     }
-    let outcome = runtime()
+    let outcome = reactor::note(runtime)
         .map_err(|error| error.to_string())
         .and_then(|runtime| runtime.block_on(serve(start)));
     access::flush();

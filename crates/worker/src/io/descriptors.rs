@@ -106,16 +106,20 @@ pub(crate) fn closing(fd: RawFd) {
     }
 }
 
-/// Forgets all registrations in a forked child: they are in a reactor shared with the parent, and belong to the parent.
+/// Forgets all registrations in a forked child: they are in a reactor shared with the parent, and belong to the parent. Returns
+/// their descriptors.
 #[expect(
     clippy::mem_forget,
     reason = "dropping would deregister the parent's descriptors"
 )]
-pub(crate) fn forget() {
+pub(crate) fn forget() -> Vec<RawFd> {
     hook::disown_all();
-    for known in TABLE.take().into_iter().flatten() {
-        std::mem::forget(known.registration.take());
-    }
+    let registered = TABLE.take().into_iter().flatten().filter_map(|known| {
+        let registration = known.registration.take()?;
+        std::mem::forget(registration);
+        Some(known.fd)
+    });
+    registered.collect()
 }
 
 /// Poisons the descriptors that task `owner` waits for and task `intruder` was refused: if both have sent something on a

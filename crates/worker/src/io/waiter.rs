@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
 use crate::io::descriptors::{self, Descriptor};
+use crate::io::reactor;
 
 /// The one waiter of the process.
 pub(crate) struct TokioWaiter;
@@ -206,7 +207,11 @@ impl Waiter for TokioWaiter {
 
     fn forked(&self) {
         php::forked();
-        descriptors::forget();
+        let php = descriptors::forget();
+        // A program that is about to be started gets no descriptor of the server anyway.
+        if php::forks_for_itself() {
+            hook::leave_to_parent(&reactor::descriptors(&php));
+        }
     }
 
     fn interrupted(&self) {

@@ -150,6 +150,12 @@ rows! {
     flock: row("`flock`", "a lock that another process holds", Needs::Nothing,
         r#"$file = tempnam('.', 'lock'); $p = proc_open(['flock', $file, 'sh', '-c', 'echo held; sleep 0.4'], [1 => ['pipe', 'w']], $pipes);
         fgets($pipes[1]); $f = fopen($file, 'c'); return flock($f, LOCK_EX) ? 'ok' : 'not';"#);
+    record_lock: row("FFI: `fcntl` with `F_SETLKW`", "a record lock that another process holds", Needs::Nothing,
+        r#"$code = 'int open(const char *, int); int fcntl(int, int, ...); struct lock { short type, whence; long start, len; int pid; };';
+        $file = tempnam('.', 'lock'); $lock = "\$c = FFI::cdef('$code'); \$l = \$c->new('struct lock'); \$l->type = 1; \$got = \$c->fcntl(\$c->open('$file', 2), 7, FFI::addr(\$l));";
+        $words = ['php', '-n', '-d', 'extension=ffi', '-r', "$lock echo 'held', PHP_EOL; fgets(STDIN); usleep(400000);"];
+        $p = proc_open($words, [['pipe', 'r'], ['pipe', 'w']], $pipes); fgets($pipes[1]); fwrite($pipes[0], "go\n");
+        eval($lock); return $got === 0 ? 'ok' : 'not';"#);
     sem_acquire: row("`sem_acquire`", "a semaphore that another process holds", Needs::Nothing,
         r#"$key = mt_rand(); $code = "\$s = sem_get($key); sem_acquire(\$s); echo 'held', PHP_EOL; usleep(400000);";
         $p = proc_open(['php', '-n', '-d', 'extension=sysvsem', '-r', $code], [1 => ['pipe', 'w']], $pipes); fgets($pipes[1]);
@@ -219,7 +225,8 @@ fn check(name: &str) {
 }
 
 fn start(row: &Row) -> Server {
-    let mut server = one_worker(&format!("return function () {{ {} }};", row.code));
+    let mut server =
+        one_worker(&format!("return function () {{ {} }};", row.code)).arg("--ini=ffi.enable=1");
     match row.needs {
         Needs::Nothing => {}
         Needs::MariaDb => {
@@ -399,6 +406,7 @@ fn table() -> String {
          \n## What does not\n\n\
          - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
          - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\
+         - `lockf()` of a library: libc takes that record lock itself. No extension of Debian waits in it.\n\
          - Opening a named pipe (FIFO) that has no peer yet: the kernel waits in `open`, without a descriptor.\n\
          - Any call while PHP compiles a file, loads a class, collects garbage, initializes a lazy object that the entry\n\
          \x20 script made, or, before PHP 8.4, calls a destructor:\n\

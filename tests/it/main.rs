@@ -52,6 +52,7 @@ mod programs;
 mod proxies;
 mod public_files;
 mod random_numbers;
+mod record_locks;
 mod redis_tier;
 mod request_body;
 mod request_end;

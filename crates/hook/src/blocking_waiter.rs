@@ -55,7 +55,8 @@ fn is_own(what: Lock) -> bool {
         Lock::Semaphores(set) => unsafe {
             libc::semctl(set, 0, libc::GETPID).cast_unsigned() == std::process::id()
         },
-        Lock::Queue(_) => false,
+        // The record locks of one process do not conflict with each other.
+        Lock::Records(..) | Lock::Queue(_) => false,
     }
 }
 

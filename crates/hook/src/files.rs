@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use libc::{FILE, c_char, c_int, c_void};
 
 use crate::lock_wait::{Lock, changed, until_free};
-use crate::{inherit, installed, owners, severed, syscall, waiter};
+use crate::{inherit, installed, owners, record_locks, severed, syscall, waiter};
 
 fn real_flock(fd: c_int, operation: c_int) -> c_int {
     // SAFETY: flock(2) touches no memory.
@@ -40,6 +40,7 @@ fn closing(fd: c_int) {
     owners::closing(fd);
     severed::forget(fd);
     inherit::closing(fd);
+    record_locks::closing(fd);
     if let Some(waiter) = installed() {
         waiter.closing(fd);
     }

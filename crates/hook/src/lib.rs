@@ -6,19 +6,23 @@
 //!
 //! Hooks run before `main` (std polls descriptors 0 to 2) and on every thread. So there is no allocation, no lock and no
 //! initialisation that waits before the real call, and `errno` is what the real call left. Only the code that waits in a
-//! task allocates, and the search for opcache's lock file, once, while a worker starts.
+//! task allocates, that of record locks, and the search for opcache's lock file, once, while a worker starts.
 #![allow(unsafe_code)]
 
 mod blocking_waiter;
+mod fcntl;
 mod files;
 mod getaddrinfo;
 mod inherit;
+mod lock_description;
+mod lock_ranges;
 mod lock_wait;
 mod opcache;
 mod owners;
 mod poll;
 mod process;
 mod pthread_locks;
+mod record_locks;
 mod resolver;
 mod sched;
 mod severed;
@@ -40,6 +44,7 @@ pub use lock_wait::Lock;
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
 pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};
 pub use pthread_locks::{forget_locks, locks_held};
+pub use record_locks::has_record_locks;
 pub use sched::set_long_slice;
 pub use syscall::{errno, exit_now, identity, is_stream, poll_now, set_errno};
 

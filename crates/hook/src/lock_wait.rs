@@ -15,6 +15,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 pub enum Lock {
     /// The lock on a file, by device and inode.
     File(u64, u64),
+    /// The record locks on a file, by device and inode.
+    Records(u64, u64),
     /// A set of System V semaphores.
     Semaphores(c_int),
     /// A System V message queue: to be read from, or to have room.

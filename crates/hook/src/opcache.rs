@@ -1,4 +1,4 @@
-//! Hook of fcntl, for the lock of opcache that every request takes and gives back.
+//! The lock of opcache that every request takes and gives back.
 //!
 //! A request holds a read lock while it uses opcache's memory, so that no other process clears it. In a process that serves
 //! one request after another, taking and giving back the lock are two useless system calls of 0.9 µs each. So the lock is
@@ -49,7 +49,7 @@ pub fn release_opcache_lock() {
         };
         // SAFETY: the lock lives during the call.
         unsafe {
-            real_fcntl(
+            syscall::fcntl(
                 LOCK_FILE.load(Ordering::Relaxed),
                 libc::F_SETLK,
                 &raw const lock as c_long,
@@ -57,13 +57,6 @@ pub fn release_opcache_lock() {
         };
         STATE.store(FREE, Ordering::Release);
     }
-}
-
-/// # Safety
-/// As fcntl(2).
-unsafe fn real_fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
-    // SAFETY: the caller vouches for the argument.
-    unsafe { libc::syscall(libc::SYS_fcntl, fd, command, argument) as c_int }
 }
 
 /// opcache unlinks its lock file before it uses it, or creates it as a memfd; /proc still shows its name.
@@ -98,61 +91,38 @@ fn take_kept() -> bool {
     }
 }
 
+/// Makes the call of fcntl(2) with `F_SETLK`; `None` if `fd` is not the lock file.
+///
 /// # Safety
-/// As fcntl(2) with `F_SETLK`.
-unsafe fn set_lock(fd: c_int, argument: c_long) -> c_int {
-    // SAFETY: the caller vouches for the argument: a valid `flock`.
-    let lock = unsafe { &*(argument as *const libc::flock) };
-    let range = (lock.l_start, lock.l_len);
-    let kind = c_int::from(lock.l_type);
-    // SAFETY: the caller vouches for descriptor and argument.
-    let really = || unsafe { real_fcntl(fd, libc::F_SETLK, argument) };
+/// `lock` must be valid.
+pub(crate) unsafe fn set_lock(fd: c_int, lock: *const libc::flock) -> Option<c_int> {
+    if LOCK_FILE.load(Ordering::Relaxed) == OFF {
+        return None;
+    }
+    // SAFETY: the caller vouches for the lock.
+    let wanted = unsafe { &*lock };
+    let range = (wanted.l_start, wanted.l_len);
+    let kind = c_int::from(wanted.l_type);
+    // SAFETY: the caller vouches for the lock.
+    let really = || unsafe { syscall::fcntl(fd, libc::F_SETLK, lock as c_long) };
     if !is_known(fd, range) {
-        return really();
+        return None;
     }
     if kind == libc::F_RDLCK && range == USAGE {
         if take_kept() {
-            return 0;
+            return Some(0);
         }
         let result = really();
         STATE.store(if result == 0 { USED } else { FREE }, Ordering::Release);
-        return result;
+        return Some(result);
     }
     if kind == libc::F_UNLCK && (range == ALL || range == USAGE) {
         if range == ALL && STATE.load(Ordering::Acquire) == USED {
             STATE.store(KEPT, Ordering::Release);
-            return 0;
+            return Some(0);
         }
         take_kept();
         STATE.store(FREE, Ordering::Release);
     }
-    really()
-}
-
-/// Replaces libc's fcntl, without variable arguments, which Rust cannot define: the third one is where they would begin.
-///
-/// # Safety
-/// As fcntl(2).
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
-    if command == libc::F_SETLK && LOCK_FILE.load(Ordering::Relaxed) != OFF && argument != 0 {
-        // SAFETY: the caller vouches for the lock.
-        return unsafe { set_lock(fd, argument) };
-    }
-    if command == libc::F_GETOWN {
-        // libc implements F_GETOWN by another command, whose result is no error number.
-        // SAFETY: this is the function's type as far as this command goes.
-        let next: extern "C" fn(c_int, c_int) -> c_int = unsafe { syscall::next(c"fcntl") };
-        return next(fd, command);
-    }
-    // SAFETY: the caller vouches for the argument.
-    unsafe { real_fcntl(fd, command, argument) }
-}
-
-/// # Safety
-/// As fcntl(2).
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: c_long) -> c_int {
-    // SAFETY: the caller vouches for the argument; on 64-bit systems the two are one.
-    unsafe { fcntl(fd, command, argument) }
+    Some(really())
 }

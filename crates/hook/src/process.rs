@@ -6,7 +6,7 @@ use std::time::Duration;
 use libc::{c_int, c_long, pid_t, rusage};
 
 use crate::blocking_waiter::BlockingWaiter;
-use crate::{Waiter, inherit, installed, syscall, waiter};
+use crate::{Waiter, inherit, installed, record_locks, syscall, waiter};
 
 /// The arguments of wait4(2) besides the child.
 #[derive(Clone, Copy)]
@@ -209,7 +209,8 @@ unsafe fn wait_for(pid: pid_t, call: Call) -> pid_t {
 #[unsafe(no_mangle)]
 extern "C" fn fork() -> pid_t {
     // SAFETY: the type of fork(2); as unsafe as PHP's own call of it.
-    let pid = unsafe { syscall::next::<extern "C" fn() -> pid_t>(c"fork")() };
+    let real = unsafe { syscall::next::<extern "C" fn() -> pid_t>(c"fork") };
+    let pid = record_locks::forking(|| real());
     if pid == 0 {
         inherit::forked();
         if let Some(waiter) = installed() {

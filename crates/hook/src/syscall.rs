@@ -57,6 +57,14 @@ pub(crate) unsafe fn poll(
     }
 }
 
+/// # Safety
+/// As fcntl(2).
+#[inline]
+pub(crate) unsafe fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
+    // SAFETY: the caller vouches for the argument.
+    unsafe { libc::syscall(libc::SYS_fcntl, fd, command, argument) as c_int }
+}
+
 /// Sleeps as nanosleep(2): false if a signal ended it.
 pub(crate) fn sleep(time: Duration) -> bool {
     let time = timespec_of(time);
@@ -82,7 +90,7 @@ pub fn poll_now(fds: &mut [pollfd]) -> c_int {
     }
 }
 
-fn stat(fd: c_int) -> Option<libc::stat> {
+pub(crate) fn stat(fd: c_int) -> Option<libc::stat> {
     let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: room for one stat.
     let done = unsafe { libc::fstat(fd, stat.as_mut_ptr()) } == 0;

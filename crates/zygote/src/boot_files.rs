@@ -45,6 +45,7 @@ impl BootFiles {
     pub(crate) fn opened_since(before: &BTreeMap<i32, String>) -> BootFiles {
         let earlier: BTreeSet<_> = before.keys().filter_map(|fd| identity(*fd)).collect();
         let opened = descriptors::open().into_iter();
+        let opened = opened.filter(|(fd, _)| !hook::has_record_locks(*fd));
         // A log, for example, that has another descriptor for php://stderr.
         let opened = opened.filter(|(fd, target)| before.get(fd) != Some(target));
         let opened =

@@ -1,9 +1,9 @@
 //! Each call that blocks under PHP yields here: eight requests of one worker, each waiting the same time in it, take
 //! together the time of one. `docs/reference/what-yields.md` is made from these rows.
 
-use std::net::UdpSocket;
+mod name_server;
+
 use std::path::PathBuf;
-use std::time::Duration;
 
 use testkit::Server;
 use testkit::service::{MariaDb, Nginx, Peer, Postgres, Redis};
@@ -182,11 +182,33 @@ rows! {
     gethostbyname: row("`gethostbyname`", "a slow name server", Needs::Resolver,
         "return gethostbyname('late' . mt_rand() . '.example.test') === '127.0.0.9' ? 'ok' : 'not resolved';");
     #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
+    gethostbyaddr: row("`gethostbyaddr` (`getnameinfo`)", "a slow name server", Needs::Resolver,
+        "return gethostbyaddr('192.0.2.' . mt_rand(1, 254)) === 'late.example.test' ? 'ok' : 'not resolved';");
+    #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
+    gethostbyaddr_of_libraries: row("FFI: `gethostbyaddr`, `gethostbyaddr_r` of libc", "a slow name server", Needs::Resolver,
+        r#"$libc = FFI::cdef('struct hostent { char *name; char **aliases; int family, length; char **addresses; };
+            struct hostent *gethostbyaddr(const char *, int, int);
+            int gethostbyaddr_r(const char *, int, int, struct hostent *, char *, size_t, struct hostent **, int *);');
+        $address = "\xc0\0\2" . chr(mt_rand(1, 254)); $error = FFI::new('int');
+        if (mt_rand(0, 1)) { $found = $libc->gethostbyaddr($address, 4, 2); }
+        else {
+            [$room, $buffer, $found] = [$libc->new('struct hostent'), FFI::new('char[1024]'), $libc->new('struct hostent *')];
+            $libc->gethostbyaddr_r($address, 4, 2, FFI::addr($room), $buffer, 1024, FFI::addr($found), FFI::addr($error));
+        }
+        if (FFI::isNull($found)) { return 'not resolved'; }
+        return FFI::string($found->name) === 'late.example.test' && FFI::string($found->addresses[0], 4) === $address ? 'ok' : 'another one';"#);
+    #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
     getaddrinfo: row("names in `fsockopen`, `stream_socket_client`, curl, PDO (`getaddrinfo`)", "a slow name server", Needs::Resolver,
         r#"$s = @stream_socket_client('tcp://late' . mt_rand() . '.example.test:1', $number, $message, 5);
         return str_contains($message, 'refused') ? 'ok' : $message;"#);
     #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
-    dns_get_record: row("`dns_get_record`, `checkdnsrr`", "a slow name server", Needs::Resolver,
+    dns_get_mx: row("`dns_get_mx`, `getmxrr`", "a slow name server", Needs::Resolver,
+        r#"return getmxrr('late' . mt_rand() . '.example.test.', $hosts) === false && $hosts === [] ? 'ok' : 'a record';"#);
+    #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
+    dns_check_record: row("`dns_check_record`, `checkdnsrr`", "a slow name server", Needs::Resolver,
+        "return checkdnsrr('late' . mt_rand() . '.example.test.', 'A') ? 'ok' : 'no record';");
+    #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
+    dns_get_record: row("`dns_get_record`", "a slow name server", Needs::Resolver,
         r#"return (dns_get_record('late' . mt_rand() . '.example.test', DNS_A)[0]['ip'] ?? '') === '127.0.0.9' ? 'ok' : 'no record';"#);
     fiber: row("all of these inside a `Fiber`", "time, in a fiber in a fiber", Needs::Nothing,
         r#"$f = new Fiber(function () { (new Fiber(fn () => usleep(200000)))->start(); Fiber::suspend(); usleep(200000); });
@@ -253,7 +275,10 @@ fn start(row: &Row) -> Server {
             server = server
                 .file(
                     "resolv.conf",
-                    format!("nameserver {RESOLVER}\noptions timeout:5 attempts:1\n"),
+                    format!(
+                        "nameserver {}\noptions timeout:5 attempts:1\n",
+                        name_server::ADDRESS
+                    ),
                 )
                 .inside([
                     "unshare",
@@ -263,7 +288,7 @@ fn start(row: &Row) -> Server {
                     "mount --bind resolv.conf /etc/resolv.conf && exec \"$@\"",
                     "sh",
                 ]);
-            resolver();
+            name_server::start();
         }
     }
     server.start()
@@ -280,46 +305,6 @@ fn tls_peer() -> &'static Nginx {
     })
 }
 
-const RESOLVER: &str = "127.0.0.77";
-
-/// A name server that answers each question for an address with 127.0.0.9, late. It lives as long as the tests.
-fn resolver() {
-    static STARTED: std::sync::Once = std::sync::Once::new();
-    STARTED.call_once(|| {
-        let socket = UdpSocket::bind((RESOLVER, 53)).expect("root may bind port 53");
-        std::thread::spawn(move || {
-            let mut question = [0; 512];
-            while let Ok((length, from)) = socket.recv_from(&mut question) {
-                let answer = dns_answer(&question[..length]);
-                let socket = socket.try_clone().expect("a descriptor");
-                std::thread::spawn(move || {
-                    std::thread::sleep(Duration::from_secs_f64(WAIT));
-                    let _ = socket.send_to(&answer, from);
-                });
-            }
-        });
-    });
-}
-
-/// The question itself, as an answer: an A record if one was asked for, none otherwise.
-fn dns_answer(question: &[u8]) -> Vec<u8> {
-    let name_end = 12
-        + question[12..]
-            .iter()
-            .position(|byte| *byte == 0)
-            .expect("a name ends");
-    let end = name_end + 5;
-    let wants_address = question[name_end + 1..name_end + 3] == [0, 1];
-    let mut answer = question[..end].to_vec();
-    answer[2] = 0x81;
-    answer[3] = 0x80;
-    answer[6..12].copy_from_slice(&[0, u8::from(wants_address), 0, 0, 0, 0]);
-    if wants_address {
-        answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 9]);
-    }
-    answer
-}
-
 /// The answers come when the tasks have ended: they are discarded.
 #[test]
 #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
@@ -329,14 +314,15 @@ fn a_look_up_that_is_cancelled_once_or_twice_ends_before_its_answer() {
         "",
         Needs::Resolver,
         r#"$ended = 0; $start = hrtime(true);
-        foreach (['dns_get_record', 'dns_get_record', 'gethostbyname', fn ($name) => fsockopen($name, 1)] as $look) {
+        $address = fn () => gethostbyaddr('192.0.2.' . mt_rand(1, 254));
+        foreach (['dns_get_record', 'dns_get_record', 'gethostbyname', fn ($name) => fsockopen($name, 1), $address] as $look) {
             $task = Hearth\async(fn () => @$look('late' . mt_rand() . '.example.test'));
             $task->cancel(); usleep(1000); if ($ended % 2) { $task->cancel(); }
             try { $task->await(); } catch (Hearth\CancelledError) { $ended++; }
         }
         $took = hrtime(true) - $start;
         usleep(600000);
-        return $took < 300000000 && $ended === 4 ? 'ok' : "$ended ended in $took ns";"#,
+        return $took < 300000000 && $ended === 5 ? 'ok' : "$ended ended in $took ns";"#,
     ));
     assert_eq!(ok(&server.get("/")), "ok");
     server.stop();
@@ -407,6 +393,8 @@ fn table() -> String {
          - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
          - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\
          - `lockf()` of a library: libc takes that record lock itself. No extension of Debian waits in it.\n\
+         - `res_query()`, `res_search()` and their relatives: no extension of Debian calls them in a request, only `res_nsearch()`.\n\
+         - `getservbyname()`, `getprotobyname()` and their relatives: libc reads `/etc/services` and `/etc/protocols`.\n\
          - Opening a named pipe (FIFO) that has no peer yet: the kernel waits in `open`, without a descriptor.\n\
          - Any call while PHP compiles a file, loads a class, collects garbage, initializes a lazy object that the entry\n\
          \x20 script made, or, before PHP 8.4, calls a destructor:\n\

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use libc::{addrinfo, c_char, c_int, hostent};
 
-use crate::resolver::{h_errno, set_h_errno};
+use crate::host_entry::{Addressed, HOST_NOT_FOUND, Host, TRY_AGAIN, keep, lay_out};
 use crate::{Waiter, syscall, waiter};
 
 type Getaddrinfo = unsafe extern "C" fn(
@@ -154,51 +154,24 @@ unsafe extern "C" fn getaddrinfo(
     code
 }
 
-/// The storage to which the result of gethostbyname points; it lasts until the next call.
-struct Host {
-    entry: hostent,
-    _bytes: Vec<c_char>,
-}
-// SAFETY: its pointers lead into its own bytes.
-unsafe impl Send for Host {}
-
 thread_local! {
     static LAST: std::cell::RefCell<Option<Box<Host>>> = const { std::cell::RefCell::new(None) };
 }
 
-fn lookup(name: &CStr) -> Option<Box<Host>> {
+fn lookup(name: &CStr) -> Result<Box<Host>, c_int> {
     // SAFETY: the type of gethostbyname_r(3) in glibc.
     let real: GethostbynameR = unsafe { syscall::next(c"gethostbyname_r") };
-    let mut bytes: Vec<c_char> = vec![0; 1024];
-    loop {
-        let mut host = Box::new(Host {
-            // SAFETY: all zero is a valid hostent.
-            entry: unsafe { std::mem::zeroed() },
-            _bytes: Vec::new(),
-        });
-        let (mut found, mut error) = (std::ptr::null_mut(), 0);
-        // SAFETY: room for the entry and for `len` bytes, both kept together with the result.
-        let code = unsafe {
-            real(
-                name.as_ptr(),
-                &raw mut host.entry,
-                bytes.as_mut_ptr(),
-                bytes.len(),
-                &raw mut found,
-                &raw mut error,
-            )
-        };
-        if code == libc::ERANGE && bytes.len() < 1 << 20 {
-            let larger = bytes.len() * 4;
-            bytes.resize(larger, 0);
-            continue;
-        }
-        if code != 0 || found.is_null() {
-            return None;
-        }
-        host._bytes = bytes;
-        return Some(host);
-    }
+    // SAFETY: a C string, and room that lives during the call.
+    Host::resolve(|to| unsafe {
+        real(
+            name.as_ptr(),
+            to.entry,
+            to.buffer,
+            to.room,
+            to.result,
+            to.error,
+        )
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -214,11 +187,8 @@ unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     let Some(name) = (unsafe { copied(name) }) else {
         return std::ptr::null_mut();
     };
-    let Some((Some(host), _)) = elsewhere(waiter, move || (lookup(&name), h_errno())) else {
-        set_h_errno(TRY_AGAIN);
-        return std::ptr::null_mut();
-    };
-    LAST.with_borrow_mut(|last| &raw mut last.insert(host).entry)
+    let found = elsewhere(waiter, move || lookup(&name)).unwrap_or(Err(TRY_AGAIN));
+    LAST.with_borrow_mut(|last| keep(last, found))
 }
 
 /// Looks up the IPv4 addresses of `name` for gethostbyname_r(3).
@@ -259,53 +229,6 @@ fn addresses(name: &CStr) -> Result<Vec<[u8; 4]>, c_int> {
     Ok(all)
 }
 
-/// Values of h_errno of <netdb.h>.
-const HOST_NOT_FOUND: c_int = 1;
-pub(crate) const TRY_AGAIN: c_int = 2;
-
-/// Writes name, an empty list of aliases and the addresses to `buffer`, as gethostbyname_r(3) does. False if it is too
-/// small.
-///
-/// # Safety
-/// `room` bytes at `buffer` and the entry must be valid.
-unsafe fn lay_out(
-    name: &CStr,
-    addresses: &[[u8; 4]],
-    entry: *mut hostent,
-    buffer: *mut c_char,
-    room: usize,
-) -> bool {
-    let pad = buffer.align_offset(align_of::<*mut c_char>());
-    let pointers = (addresses.len() + 2) * size_of::<*mut c_char>();
-    let name = name.to_bytes_with_nul();
-    if pad + pointers + addresses.len() * 4 + name.len() > room {
-        return false;
-    }
-    let list = buffer.wrapping_add(pad).cast::<*mut c_char>();
-    let bytes = buffer.wrapping_add(pad + pointers);
-    // The addresses, and the name behind them.
-    let text = [addresses.as_flattened(), name].concat();
-    // SAFETY: all of it is below the sum just checked.
-    unsafe { std::ptr::copy_nonoverlapping(text.as_ptr().cast(), bytes, text.len()) };
-    // The list of addresses with its null pointer, and another null pointer: the empty list of aliases.
-    let places = (0..addresses.len()).map(|i| bytes.wrapping_add(i * 4));
-    let ends = [std::ptr::null_mut(); 2];
-    for (i, place) in places.chain(ends).enumerate() {
-        // SAFETY: as many as `pointers` counts, aligned by `pad`.
-        unsafe { list.wrapping_add(i).write(place) };
-    }
-    let result = hostent {
-        h_name: bytes.wrapping_add(addresses.len() * 4),
-        h_aliases: list.wrapping_add(addresses.len() + 1),
-        h_addrtype: libc::AF_INET,
-        h_length: 4,
-        h_addr_list: list,
-    };
-    // SAFETY: the caller vouches for the entry.
-    unsafe { entry.write(result) };
-    true
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gethostbyname_r(
     name: *const c_char,
@@ -334,6 +257,11 @@ unsafe extern "C" fn gethostbyname_r(
             return 0;
         }
     };
+    let addresses = Addressed {
+        family: libc::AF_INET,
+        length: 4,
+        bytes: addresses.as_flattened(),
+    };
     // SAFETY: the caller gave an entry, and that room.
     if !unsafe { lay_out(&name, &addresses, entry, buffer, room) } {
         return libc::ERANGE;
@@ -347,6 +275,7 @@ unsafe extern "C" fn gethostbyname_r(
 mod tests {
     use super::*;
     use crate::resolver::res_nsearch;
+    use crate::reverse_lookup::{gethostbyaddr, gethostbyaddr_r, getnameinfo};
     use crate::testing::{Early, early};
 
     /// The answer arrives after the caller has returned, when its memory has another use.
@@ -361,6 +290,12 @@ mod tests {
         let none = std::ptr::null();
         let (state_at, answer_at) = (state.as_mut_ptr().cast(), answer.as_mut_ptr());
         let (entry_at, buffer_at) = (entry.as_mut_ptr().cast(), buffer.as_mut_ptr());
+        let address = [127_u8, 0, 0, 1];
+        // SAFETY: all zero is a valid address.
+        let mut peer: libc::sockaddr_in = unsafe { std::mem::zeroed() };
+        peer.sin_family = libc::AF_INET as libc::sa_family_t;
+        peer.sin_addr.s_addr = u32::from_ne_bytes(address);
+        let (address, peer) = (address.as_ptr().cast(), (&raw const peer).cast());
         early(|| {
             // SAFETY: room for all results, as the function asks for.
             let code = unsafe { res_nsearch(state_at, name, 1, 1, answer_at, 512) };
@@ -374,8 +309,27 @@ mod tests {
             assert_eq!(code, 0);
             // SAFETY: a C string.
             assert!(unsafe { gethostbyname(name) }.is_null());
+            // SAFETY: an address of that size.
+            assert!(unsafe { gethostbyaddr(address, 4, libc::AF_INET) }.is_null());
+            // SAFETY: an address of that size, and room of the size that is passed.
+            let code = unsafe {
+                gethostbyaddr_r(
+                    address,
+                    4,
+                    libc::AF_INET,
+                    entry_at,
+                    buffer_at,
+                    512,
+                    host,
+                    error,
+                )
+            };
+            assert_eq!(code, 0);
+            // SAFETY: an address of that size, and room of the size that is passed.
+            let code = unsafe { getnameinfo(peer, 16, buffer_at, 512, std::ptr::null_mut(), 0, 0) };
+            assert_eq!(code, libc::EAI_AGAIN);
         });
-        assert_eq!(Early::finish(), 4, "all four were looked up elsewhere");
+        assert_eq!(Early::finish(), 7, "all seven were looked up elsewhere");
         assert!(answer.iter().all(|byte| *byte == 0xaa));
         assert!(entry.iter().all(|byte| *byte == 0xaa));
         assert!(buffer.iter().all(|byte| *byte == 0x55));

@@ -4,7 +4,8 @@ use std::ffi::CString;
 
 use libc::{c_char, c_int, c_void};
 
-use crate::getaddrinfo::{TRY_AGAIN, copied, elsewhere, pointer};
+use crate::getaddrinfo::{copied, elsewhere, pointer};
+use crate::host_entry::TRY_AGAIN;
 use crate::{syscall, waiter};
 
 unsafe extern "C" {

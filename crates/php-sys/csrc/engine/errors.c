@@ -117,7 +117,13 @@ void hearth_exception_keep_place(void (*end)(zend_object *), zend_object *object
 	zend_execute_data *frame = EG(current_execute_data);
 	const zend_op *before = EG(opline_before_exception), *opline;
 
-	if (EXPECTED(!EG(exception)) || !frame || !frame->func || !ZEND_USER_CODE(frame->func->common.type)) {
+	if (EXPECTED(!EG(exception)) || !frame || !frame->func) {
+		end(object);
+		return;
+	}
+	if (!ZEND_USER_CODE(frame->func->common.type)) {
+		/* From 8.4.13 on the end of a generator reads the opcode of any frame. Frames of internal functions leave it uninitialized. */
+		frame->opline = NULL;
 		end(object);
 		return;
 	}

@@ -168,6 +168,7 @@ pub(crate) const KINDS: &[Kind] = &[
     kind("replace", 4, "preg_replace_callback('/a/', function ($x) use ($c) { §0 return 'b'; }, 'a a');"),
     kind("magic", 12, "magic($c, §n, function () use ($c) { §0 });"),
     kind("include", 4, "include 'part.php';"),
+    kind("lazy", 6, "lazy($c, §n, §i, function () use ($c) { §0 });"),
     kind("setting", 4, "settings($c, §n, function () use ($c) { §0 });"),
     kind("assert-parse", 2, "quietly(fn () => eval('return new class { function __construct() { usleep(100); } };'));"),
     kind("operators", 12, "operators($c, §n, function () use ($c) { §0 });"),

@@ -122,6 +122,50 @@ function magic(Context $c, int $n, Closure $fn): void
     see($c);
 }
 
+/** A lazy object (PHP 8.4) that all requests share. */
+final class Lazy
+{
+    public string $first = '';
+    public string $second = '';
+    /** @var array<int, self> */
+    public static array $shared = [];
+    /** The requests that initialize objects; true for any: a Fiber that is suspended leaves its object as it is. @var array<int, string|true> */
+    public static array $initialize = [];
+
+    public static function at(int $i, Closure $fn): self
+    {
+        $class = new ReflectionClass(self::class);
+        $fill = function (self $lazy, self $real) use ($fn) {
+            self::$initialize[spl_object_id($lazy)] = Fiber::getCurrent() ? true : Hearth\requestId();
+            try { $real->first = 'whole'; $fn(); $real->second = 'whole'; } finally { unset(self::$initialize[spl_object_id($lazy)]); }
+        };
+        return self::$shared[$i] ??= $i % 2
+            ? $class->newLazyGhost(function ($lazy) use ($fill) { $fill($lazy, $lazy); })
+            : $class->newLazyProxy(function ($lazy) use ($fill) { $fill($lazy, $real = new self()); return $real; });
+    }
+}
+
+/** While a request initializes the object, others find it whole, or get an error where they cannot wait for it. */
+function lazy(Context $c, int $n, int $i, Closure $fn): void
+{
+    if (!method_exists(ReflectionClass::class, 'newLazyGhost')) {
+        $fn();
+        return;
+    }
+    $lazy = Lazy::at($i, $fn);
+    try {
+        $text = quietly(fn () => $lazy->first . $lazy->second);
+        $own = in_array(Lazy::$initialize[spl_object_id($lazy)] ?? '', [true, Hearth\requestId()], true);
+        $own || in_array($text, [null, 'wholewhole'], true) || mixed('lazy object', $c, $text);
+    } catch (Error $e) {
+        preg_match('/cannot (be used|wait) here/', $e->getMessage()) || throw $e;
+    }
+    if ($n === 0) {
+        unset(Lazy::$shared[$i]);
+    }
+    see($c);
+}
+
 function settings(Context $c, int $n, Closure $fn): void
 {
     if (!home($c)) {

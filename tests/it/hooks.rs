@@ -396,8 +396,7 @@ fn table() -> String {
          - `res_query()`, `res_search()` and their relatives: no extension of Debian calls them in a request, only `res_nsearch()`.\n\
          - `getservbyname()`, `getprotobyname()` and their relatives: libc reads `/etc/services` and `/etc/protocols`.\n\
          - Opening a named pipe (FIFO) that has no peer yet: the kernel waits in `open`, without a descriptor.\n\
-         - Any call while PHP compiles a file, loads a class, collects garbage, initializes a lazy object that the entry\n\
-         \x20 script made, or, before PHP 8.4, calls a destructor:\n\
+         - Any call while PHP compiles a file, loads a class, collects garbage or, before PHP 8.4, calls a destructor:\n\
          \x20 switching there would break the engine. Such a call ends with the request's time limit; one of code that goes on ends\n\
          \x20 at once when half of `request.grace` has passed. `await()` and other waits of Hearth's own throw an `\\Error` there,\n\
          \x20 and so does naming `$_POST`, `$_FILES` or `$_REQUEST` before the body has come.\n",

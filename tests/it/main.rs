@@ -31,6 +31,7 @@ mod http;
 mod idle_cpu;
 mod input;
 mod isolation;
+mod lazy_objects;
 mod leaks;
 mod library;
 mod lifecycle;

@@ -27,6 +27,8 @@ fetch_source() {
     for one in $(apt-cache "$@" showsrc --only-source "php$version" | sed -n 's/^Version: //p' | sort -rV | uniq); do
         apt-get "$@" --download-only source "php$version=$one" && break
     done
+    set -- php*.dsc
+    [ -e "$1" ] || { echo "the mirror has no source of php$version; unpack one of that release to $cache" >&2; return 1; }
     dpkg-source --no-check -x php*.dsc php-src
     cd "$back" || return
     mkdir -p "$(dirname "$cache")"

@@ -2,7 +2,6 @@
 #include "engine/engine.h"
 #include "state/local_symbols.h"
 #include "state/ini_settings.h"
-#include "task/lazy_objects.h"
 
 #define HEARTH_SAVE(live, type, field) into->field = live;
 #define HEARTH_LOAD(live, type, field) live = from->field;
@@ -63,7 +62,6 @@ void hearth_state_seal(bool cli)
 	if (!cli) {
 		hearth_superglobals_seal();
 	}
-	hearth_lazy_objects_seal();
 	hearth_error_reporting = EG(error_reporting);
 	HEARTH_RELEASE(BG(strtok_string))
 	seal_ranges();

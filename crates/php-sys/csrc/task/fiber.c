@@ -16,10 +16,12 @@
 #include "state_table.h"
 #include "task/task.h"
 #include "task/collector.h"
+#include "task/fiber.h"
 #include "task/no_suspend.h"
 
 #include <ext/standard/file.h>
 
+const zend_function *hearth_fiber_function;
 static zif_handler start, suspend, resume, throw;
 static zend_object *(*create_fiber)(zend_class_entry *);
 static void (*destroy_fiber)(zend_object *);
@@ -55,6 +57,13 @@ bool hearth_fiber_is_suspended(const zend_fiber *fiber)
 	return fiber->context.status == ZEND_FIBER_STATUS_SUSPENDED && !fiber->caller;
 }
 
+/* See hearth_call_below. */
+static void link_destroyed(const zend_fiber *fiber)
+{
+	hearth_fiber_function = fiber->stack_bottom->func;
+	fiber->stack_bottom->symbol_table = (zend_array *) EG(current_execute_data);
+}
+
 static void on_destroy(zend_object *object)
 {
 	calls_under_way outer;
@@ -63,6 +72,7 @@ static void on_destroy(zend_object *object)
 		return;
 	}
 	outer = save_calls();
+	link_destroyed((const zend_fiber *) object);
 	hearth_exception_keep_place(destroy_fiber, object);
 	load_calls(&outer);
 }

@@ -7,6 +7,7 @@
 #include "engine/intercept.h"
 #include "pool/entry.h"
 #include "task/connection_child.h"
+#include "task/fiber.h"
 #include "task/interrupted.h"
 #include "task/marks.h"
 #include "task/task.h"
@@ -179,7 +180,7 @@ void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend
 {
 	bool is_marked = hearth_in_error_handler(hearth_current);
 
-	for (zend_execute_data *call = EG(current_execute_data); call; call = call->prev_execute_data) {
+	for (zend_execute_data *call = EG(current_execute_data); call; call = hearth_call_below(call)) {
 		if (UNEXPECTED(hearth_current->inside)) {
 			add_inside(list, call);
 		}

@@ -1,25 +1,99 @@
 /*
- * Lazy objects (PHP 8.4) that boot has made, which requests share. While one is initialized, the engine tells it from no other object:
- * another request would see it half made. So a task is not left in the initializer.
+ * Lazy objects (PHP 8.4) in whose initializer a task waits. The engine tells them from no other object, so another request would see them
+ * half made. So an object looks uninitialized while the task waits: its properties are put away, and its handlers, which the engine calls
+ * for each property that is not there, wait until the initializer has ended. Another task of the same request gets the properties as they
+ * are: it may be what the initializer waits for.
  */
+#include "task/fiber.h"
 #include "task/lazy_objects.h"
+#include "task/no_suspend.h"
 
-/* The numbers of those that are lazy still, or proxies. */
-static uint32_t *numbers;
-uint32_t hearth_lazy_object_count;
+typedef struct unfinished {
+	zend_object *object;             /* an argument of its initializer: that owns it while it waits */
+	hearth_task *task;               /* the task that initializes it; NULL: a fatal error has ended the initializer */
+	HashTable *dynamic;
+	struct unfinished *next;
+	zval properties[];
+} unfinished;
 
-void hearth_lazy_objects_seal(void)
+static unfinished *all;
+static zend_object_handlers waiting;
+uint32_t hearth_lazy_objects_away, hearth_lazy_object_waiters;
+
+static size_t size_of_properties(const zend_object *object)
 {
-	HashTable *all = HEARTH_LAZY_OBJECTS();
-	zend_ulong number;
+	return object->ce->default_properties_count * sizeof(zval);
+}
 
-	if (!all || zend_hash_num_elements(all) == 0) {
-		return;
+static unfinished *find(const zend_object *object)
+{
+	unfinished *one = all;
+
+	while (one && one->object != object) {
+		one = one->next;
 	}
-	numbers = safe_pemalloc(zend_hash_num_elements(all), sizeof *numbers, 0, 1);
-	ZEND_HASH_FOREACH_NUM_KEY(all, number) {
-		numbers[hearth_lazy_object_count++] = (uint32_t) number;
-	} ZEND_HASH_FOREACH_END();
+	return one;
+}
+
+static bool is_away(const zend_object *object)
+{
+	return object->handlers == &waiting;
+}
+
+bool hearth_lazy_object_is_waited_for(const zend_object *object)
+{
+	return is_away(object) && find(object)->task;
+}
+
+/* ---- put away and back ---- */
+
+static void make_handlers(void);
+
+static void hide(unfinished *one)
+{
+	zend_object *object = one->object;
+
+	memcpy(one->properties, object->properties_table, size_of_properties(object));
+	memset(object->properties_table, 0, size_of_properties(object));
+	one->dynamic = object->properties;
+	object->properties = NULL;
+	object->handlers = &waiting;
+}
+
+static void show(const unfinished *one)
+{
+	zend_object *object = one->object;
+
+	memcpy(object->properties_table, one->properties, size_of_properties(object));
+	object->properties = one->dynamic;
+	object->handlers = &std_object_handlers;
+}
+
+void hearth_lazy_objects_hide(void)
+{
+	for (unfinished *one = all; one; one = one->next) {
+		if (!is_away(one->object)) {
+			hide(one);
+		}
+	}
+}
+
+static void put_away(zend_object *object, hearth_task *task)
+{
+	unfinished *one = pemalloc(sizeof *one + size_of_properties(object), 1);
+
+	*one = (unfinished){.object = object, .task = task, .next = all};
+	make_handlers();
+	hide(one);
+	all = one;
+	hearth_lazy_objects_away++;
+}
+
+/* Whether an initializer works on the object, not one that waits. Only the engine's table tells such an object from others. */
+static bool is_being_initialized(const zend_object *object)
+{
+	return !HEARTH_IS_LAZY(object) && object->handlers == &std_object_handlers
+		&& zend_hash_index_exists(HEARTH_LAZY_OBJECTS(), object->handle) && !find(object);
 }
 
 /* Returns the first argument of a call, also if the function declares none; NULL if the call has none. */
@@ -34,39 +108,225 @@ static const zval *first_argument(const zend_execute_data *call)
 		? ZEND_CALL_VAR_NUM(call, code->last_var + code->T) : ZEND_CALL_ARG(call, 1);
 }
 
-/* Whether the running code is called by the object's initializer: that gets the object as its argument. */
-static bool runs_in_initializer(const zend_object *object)
+/* The engine gives an initializer the object as its argument. */
+void hearth_lazy_objects_put_away(hearth_task *task)
 {
-	for (const zend_execute_data *call = EG(current_execute_data); call; call = call->prev_execute_data) {
+	if (!task->request) {
+		return;
+	}
+	for (const zend_execute_data *call = EG(current_execute_data); call; call = hearth_call_below(call)) {
 		const zval *argument = call->func ? first_argument(call) : NULL;
 
-		if (argument && Z_TYPE_P(argument) == IS_OBJECT && Z_OBJ_P(argument) == object) {
-			return true;
+		if (argument && Z_TYPE_P(argument) == IS_OBJECT && is_being_initialized(Z_OBJ_P(argument))) {
+			put_away(Z_OBJ_P(argument), task);
 		}
 	}
-	return false;
 }
 
-static bool is_initialized_here(const zend_object *object)
+static void forget(unfinished **place)
 {
-	return UNEXPECTED(!HEARTH_IS_LAZY(object)) && runs_in_initializer(object);
+	unfinished *one = *place;
+
+	*place = one->next;
+	hearth_lazy_objects_away--;
+	pefree(one, 1);
 }
 
-bool hearth_initializes_lazy_object(void)
+void hearth_lazy_objects_put_back(const hearth_task *task)
 {
-	uint32_t i = 0;
+	unfinished **place = &all;
 
-	while (i < hearth_lazy_object_count) {
-		const zend_object *object = EG(objects_store).object_buckets[numbers[i]];
+	while (*place) {
+		unfinished *one = *place;
 
-		/* An initialized ghost has left the table of the engine, and is as any other object. */
-		if (!zend_hash_index_exists(HEARTH_LAZY_OBJECTS(), numbers[i])) {
-			numbers[i] = numbers[--hearth_lazy_object_count];
-		} else if (is_initialized_here(object)) {
-			return true;
+		if (one->task == task) {
+			if (is_away(one->object)) {
+				show(one);
+			}
+			forget(place);
 		} else {
-			i++;
+			place = &one->next;
 		}
 	}
+}
+
+/*
+ * The initializers of the running task have ended in the middle, and nothing says which object they were of. What others initialize is put
+ * away; so the rest is left half made.
+ */
+void hearth_lazy_objects_break(void)
+{
+	zend_ulong number;
+
+	if (!hearth_lazy_objects_exist()) {
+		return;
+	}
+	ZEND_HASH_FOREACH_NUM_KEY(HEARTH_LAZY_OBJECTS(), number) {
+		zend_object *object = EG(objects_store).object_buckets[number];
+
+		if (is_being_initialized(object)) {
+			put_away(object, NULL);
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+/* ---- waiting ---- */
+
+/* Whether that task waits, maybe through others, for an object that the running task initializes: one that is not put away. */
+static bool waits_for_current(const hearth_task *task)
+{
+	while (task && task->awaits_object) {
+		const unfinished *one = find(task->awaits_object);
+
+		if (!one) {
+			return is_being_initialized(task->awaits_object);
+		}
+		task = one->task;
+	}
 	return false;
+}
+
+/* Waits once. False: an exception is pending. */
+static bool wait_for(zend_object *object, const hearth_task *initializing)
+{
+	hearth_task *task = hearth_current;
+	int woken;
+
+	if (waits_for_current(initializing)) {
+		zend_throw_error(NULL, "%s cannot be used here: another request initializes it and waits for an object that this request initializes",
+			ZSTR_VAL(object->ce->name));
+		return false;
+	}
+	if (!hearth_may_suspend()) {
+		hearth_refuse_wait();
+		return false;
+	}
+	task->awaits_object = object;
+	hearth_lazy_object_waiters++;
+	woken = hearth_on_park(-1);
+	hearth_lazy_object_waiters--;
+	task->awaits_object = NULL;
+	hearth_bail_out_if_fatal();
+	return woken != 2;
+}
+
+/* Returns when no initializer of another request works on the object. False: an exception is pending. */
+static bool await(zend_object *object)
+{
+	bool done = true;
+
+	GC_ADDREF(object);
+	while (done && is_away(object)) {
+		const unfinished *one = find(object);
+
+		if (!hearth_current || (one->task && one->task->request == hearth_current->request)) {
+			show(one);
+		} else if (one->task) {
+			done = wait_for(object, one->task);
+		} else {
+			zend_throw_error(NULL, "%s cannot be used here: a fatal error ended its initialization", ZSTR_VAL(object->ce->name));
+			done = false;
+		}
+	}
+	if (UNEXPECTED(GC_DELREF(object) == 0)) {
+		GC_ADDREF(object);
+		OBJ_RELEASE(object);
+		zend_throw_error(NULL, "The object was released while it was initialized");
+		return false;
+	}
+	return done;
+}
+
+/* ---- handlers ---- */
+
+static zval *read_property(zend_object *object, zend_string *name, int type, void **cache, zval *value)
+{
+	return await(object) ? object->handlers->read_property(object, name, type, cache, value) : &EG(uninitialized_zval);
+}
+
+static zval *write_property(zend_object *object, zend_string *name, zval *value, void **cache)
+{
+	return await(object) ? object->handlers->write_property(object, name, value, cache) : &EG(error_zval);
+}
+
+static zval *get_property_ptr_ptr(zend_object *object, zend_string *name, int type, void **cache)
+{
+	return await(object) ? object->handlers->get_property_ptr_ptr(object, name, type, cache) : &EG(error_zval);
+}
+
+static int has_property(zend_object *object, zend_string *name, int check, void **cache)
+{
+	return await(object) && object->handlers->has_property(object, name, check, cache);
+}
+
+static void unset_property(zend_object *object, zend_string *name, void **cache)
+{
+	if (await(object)) {
+		object->handlers->unset_property(object, name, cache);
+	}
+}
+
+static HashTable *get_properties(zend_object *object)
+{
+	return await(object) ? object->handlers->get_properties(object) : (HashTable *) &zend_empty_array;
+}
+
+/* A clone is returned in any case; the engine discards it when an exception is pending. */
+static zend_object *clone_obj(zend_object *object)
+{
+	zval discarded;
+
+	if (await(object)) {
+		return object->handlers->clone_obj(object);
+	}
+	object_init_ex(&discarded, object->ce);
+	GC_ADD_FLAGS(Z_OBJ(discarded), IS_OBJ_DESTRUCTOR_CALLED);
+	return Z_OBJ(discarded);
+}
+
+static int compare(zval *left, zval *right)
+{
+	zval *of = Z_TYPE_P(left) == IS_OBJECT && is_away(Z_OBJ_P(left)) ? left : right;
+
+	return await(Z_OBJ_P(of)) ? zend_compare(left, right) : ZEND_UNCOMPARABLE;
+}
+
+/* What is put away has owners that the collector does not find, so it stays. */
+static HashTable *get_gc(zend_object *object, zval **table, int *count)
+{
+	(void) object;
+	*table = NULL;
+	*count = 0;
+	return NULL;
+}
+
+/* Frees an object that a fatal error has left half made; a Fiber that was suspended in its initializer may have owned it. */
+static void free_obj(zend_object *object)
+{
+	unfinished **place = &all;
+
+	while ((*place)->object != object) {
+		place = &(*place)->next;
+	}
+	show(*place);
+	forget(place);
+	object->handlers->free_obj(object);
+}
+
+static void make_handlers(void)
+{
+	if (waiting.get_gc) {
+		return;
+	}
+	waiting = std_object_handlers;
+	waiting.read_property = read_property;
+	waiting.write_property = write_property;
+	waiting.get_property_ptr_ptr = get_property_ptr_ptr;
+	waiting.has_property = has_property;
+	waiting.unset_property = unset_property;
+	waiting.get_properties = get_properties;
+	waiting.clone_obj = clone_obj;
+	waiting.compare = compare;
+	waiting.get_gc = get_gc;
+	waiting.free_obj = free_obj;
 }

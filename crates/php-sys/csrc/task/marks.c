@@ -10,6 +10,7 @@
  */
 #include "engine/engine.h"
 #include "engine/intercept.h"
+#include "task/fiber.h"
 #include "task/marks.h"
 
 /* The most arrays and objects that are searched for marks. */
@@ -285,7 +286,7 @@ static void take_call(hearth_marks *marks, zend_execute_data *call)
 
 static void take_calls(hearth_marks *marks, const zend_execute_data *bottom)
 {
-	for (zend_execute_data *call = EG(current_execute_data); call; call = call->prev_execute_data) {
+	for (zend_execute_data *call = EG(current_execute_data); call; call = hearth_call_below(call)) {
 		if (call->func) {
 			take_call(marks, call);
 		}

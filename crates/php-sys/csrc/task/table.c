@@ -1,7 +1,8 @@
 /* The tasks of this process: their ids, and the free list of those that have ended. */
 #include "engine/engine.h"
 #include "request/request.h"
-#include "task/task.h"
+#include "task/fiber.h"
+#include "task/lazy_objects.h"
 
 static hearth_task *free_tasks;
 static hearth_task **tasks;
@@ -43,7 +44,7 @@ bool hearth_task_others_wait(const hearth_task *but)
 
 static bool is_inside(const hearth_task *task, const zend_object *object)
 {
-	for (const zend_execute_data *call = task->waits_in; call; call = call->prev_execute_data) {
+	for (const zend_execute_data *call = task->waits_in; call; call = hearth_call_below(call)) {
 		if (Z_TYPE(call->This) == IS_OBJECT && Z_OBJ(call->This) == object) {
 			return true;
 		}
@@ -78,6 +79,15 @@ void hearth_task_unpark_readers(const hearth_request_state *request)
 {
 	for (uint32_t i = 0; i < task_count; i++) {
 		if (tasks[i]->awaits_body && tasks[i]->request == request) {
+			hearth_on_unpark(tasks[i]->owner);
+		}
+	}
+}
+
+void hearth_task_unpark_object_waiters(void)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i]->awaits_object && !hearth_lazy_object_is_waited_for(tasks[i]->awaits_object)) {
 			hearth_on_unpark(tasks[i]->owner);
 		}
 	}

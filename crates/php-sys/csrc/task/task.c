@@ -3,7 +3,7 @@
 #include "mode/mode.h"
 #include "request/request.h"
 #include "session/session.h"
-#include "task/task.h"
+#include "task/lazy_objects.h"
 #include "task/no_suspend.h"
 #include "task/task_object.h"
 #include "task/call.h"
@@ -115,6 +115,7 @@ static void end_broken(hearth_task *task)
 	hearth_stack_rearm(&task->context);
 	hearth_no_suspend_forget(task);
 	hearth_use_forget(task);
+	hearth_lazy_objects_break();
 	hearth_session_call_forget(task);
 	hearth_task_end_broken(task);
 	hearth_task_object_end(task, fatal);
@@ -209,6 +210,17 @@ static void leave_state(hearth_task *task, bool shared)
 	}
 }
 
+/* Other requests may run next: they see no lazy object half made, and go on with those that are whole. */
+static void leave_lazy_objects(void)
+{
+	if (UNEXPECTED(hearth_lazy_objects_away)) {
+		hearth_lazy_objects_hide();
+	}
+	if (UNEXPECTED(hearth_lazy_object_waiters)) {
+		hearth_task_unpark_object_waiters();
+	}
+}
+
 /*
  * Runs `task` until it waits or ends. May be called on top of another task (async() does), whose state is put away
  * meanwhile; that of its request stays if both tasks have the same one.
@@ -241,6 +253,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	}
 	enter(task);
 	exit_status = EG(exit_status);
+	leave_lazy_objects();
 	if (task->request) {
 		leave_state(task, shared);
 	}
@@ -294,7 +307,13 @@ void hearth_task_suspend(void)
 	hearth_task *task = hearth_current;
 
 	hearth_use_begins(task);
+	if (UNEXPECTED(hearth_lazy_objects_exist())) {
+		hearth_lazy_objects_put_away(task);
+	}
 	hearth_task_park(task);
+	if (UNEXPECTED(hearth_lazy_objects_away)) {
+		hearth_lazy_objects_put_back(task);
+	}
 	hearth_use_ends(task);
 }
 

@@ -1,0 +1,22 @@
+/* Fibers of PHP code: see task/fiber.c. */
+#ifndef HEARTH_FIBER_H
+#define HEARTH_FIBER_H
+
+#include "compat.h"
+
+/* The function of the lowest frame of each Fiber, once one was destroyed. */
+extern const zend_function *hearth_fiber_function;
+
+/*
+ * Returns the call that this one of the running task was made in; NULL if there is none. The engine does not link a Fiber that goes on because
+ * it is destroyed: a field of its lowest frame that has no other use names the call in whose middle that is.
+ */
+static inline zend_execute_data *hearth_call_below(const zend_execute_data *call)
+{
+	if (EXPECTED(call->prev_execute_data) || EXPECTED(!hearth_fiber_function) || call->func != hearth_fiber_function) {
+		return call->prev_execute_data;
+	}
+	return (zend_execute_data *) call->symbol_table;
+}
+
+#endif

@@ -3,7 +3,7 @@
 use testkit::Server;
 
 use crate::support::modes::modes;
-use crate::support::{hearth, ok};
+use crate::support::{hearth, ok, one_worker, resident};
 
 const PROBE: &str = r#"json_encode(array_map(
     fn ($name) => [$_SERVER[$name] ?? null, $_ENV[$name] ?? null, getenv($name), getenv()[$name] ?? null],
@@ -86,5 +86,32 @@ fn a_script_of_the_command_line_has_that_of_the_shell() {
         "[false,true]",
         "{run:?}"
     );
+    server.stop();
+}
+
+/// setenv() of glibc keeps each text that a variable ever had, and requests exchange their variables at each wait.
+#[test]
+fn texts_of_variables_do_not_stay_in_memory() {
+    let server = one_worker(
+        "return function ($request) {
+            putenv('ID=' . $request->path . str_repeat('x', 10000));
+            usleep(1);
+            return substr(getenv('ID'), 0, strlen($request->path));
+        };",
+    )
+    .start();
+    let mut client = server.connect();
+    let mut answers = |from: usize, to: usize| {
+        for number in from..to {
+            let path = format!("/{number}");
+            client.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+            assert_eq!(ok(&client.response()), path);
+        }
+    };
+    answers(0, 200);
+    let before = resident(server.workers()[0]);
+    answers(200, 1200);
+    let after = resident(server.workers()[0]);
+    assert!(after < before + (4 << 20), "{before} bytes, then {after}");
     server.stop();
 }

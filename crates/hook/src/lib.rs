@@ -36,6 +36,7 @@ mod syscall;
 mod system_v;
 #[cfg(test)]
 mod testing;
+mod waitid;
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;

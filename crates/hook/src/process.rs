@@ -6,7 +6,7 @@ use std::time::Duration;
 use libc::{c_int, c_long, pid_t, rusage};
 
 use crate::blocking_waiter::BlockingWaiter;
-use crate::{Waiter, inherit, installed, record_locks, syscall, waiter};
+use crate::{Waiter, inherit, installed, record_locks, syscall, waiter, waitid};
 
 /// The arguments of wait4(2) besides the child.
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ unsafe fn wait_by_thread(waiter: &dyn Waiter, pid: pid_t, call: Call) -> pid_t {
         let finished = waiter.blocking(Box::new(move || {
             let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::uninit();
             // SAFETY: room for one siginfo.
-            unsafe { libc::waitid(kind, id.cast_unsigned(), info.as_mut_ptr(), events) };
+            unsafe { waitid::real(kind, id.cast_unsigned(), info.as_mut_ptr(), events) };
         }));
         if !finished {
             syscall::set_errno(libc::EINTR);

@@ -21,7 +21,7 @@ pub fn handed_on(index: u32) -> Option<i32> {
     (number >= 0).then(|| i32::try_from(number).unwrap_or(i32::MAX))
 }
 
-/// The children that the running `pcntl_wait()` or `pcntl_waitpid()` of a request may wait for, if its argument is `pid`: those
+/// The children that the running `pcntl_wait()`, `pcntl_waitpid()` or `pcntl_waitid()` of a request may wait for, if its argument is `pid`: those
 /// that the request has made itself. `None` in other code, and where a process has one request, whose children all are.
 pub fn own_children(pid: i32) -> Option<Vec<i32>> {
     if !engine_thread::is_this() || is_forked() {

@@ -63,7 +63,8 @@ void hearth_programs_seal(void)
 
 static bool waits_for_children(void)
 {
-	return hearth_calls((hearth_str){ZEND_STRL("pcntl_waitpid")}) || hearth_calls((hearth_str){ZEND_STRL("pcntl_wait")});
+	return hearth_calls((hearth_str){ZEND_STRL("pcntl_waitpid")}) || hearth_calls((hearth_str){ZEND_STRL("pcntl_wait")})
+		|| hearth_calls((hearth_str){ZEND_STRL("pcntl_waitid")});
 }
 
 /*

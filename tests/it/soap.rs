@@ -148,3 +148,30 @@ fn requests_at_the_same_time_share_no_wsdl_in_memory() {
     assert!(leaves_a_file("64"));
     assert!(!leaves_a_file("1"));
 }
+
+/// A worker that never ends kept a resource for each request of each client, before PHP 8.4.
+#[test]
+fn the_urls_of_a_client_end_with_it() {
+    let (url, _closes) = peer();
+    let server = server(
+        "$kept = null;
+         return function (Hearth\\Request $request) use (&$kept) {
+             if ($request->path === '/urls') { return (string) count(get_resources('SOAP URL')); }
+             $client = new SoapClient(null, ['location' => getenv('PEER'), 'uri' => 'urn:x']);
+             if ($request->path === '/keep') { $kept ??= $client; $client = $kept; }
+             return implode(',', [$client->ask(), $client->ask(), $client->ask()]);
+         };",
+    )
+    .env("PEER", &url)
+    .start();
+    for path in ["/", "/keep", "/", "/keep"] {
+        assert_eq!(ok(&server.get(path)), "said,said,said", "{path}");
+    }
+    // PHP 8.4 has no resource for it. The client that is kept has one.
+    let left = ok(&server.get("/urls"));
+    assert!(
+        ["0", "1"].contains(&left.as_str()),
+        "{left} URLs of one client"
+    );
+    server.stop();
+}

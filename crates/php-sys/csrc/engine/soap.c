@@ -6,8 +6,8 @@
  * The WSDL cache in memory frees a document that another request's SoapClient still uses: while requests run at the same
  * time, the cache on disk replaces it.
  *
- * Before PHP 8.4, a SoapClient that is freed leaves its connection open until PHP closes all resources, which a resident worker never
- * does.
+ * Before PHP 8.4, a SoapClient that is freed leaves its connection open, and each of its requests a URL, until PHP closes all resources,
+ * which a resident worker never does.
  */
 #include "engine/soap.h"
 
@@ -80,20 +80,52 @@ void hearth_soap_without_memory_cache(zval *options)
 	}
 }
 
-/* ---- connections of SoapClient ---- */
+/* ---- connections and URLs of SoapClient ---- */
 
 uint32_t hearth_soap_connections;
 static HashTable connections;
-static uint32_t socket_offset;
+static uint32_t socket_offset, url_offset;
 
-void hearth_soap_note_connection(zend_object *client)
+static zval *property_at(zend_object *client, uint32_t offset)
 {
-	zval *socket = (zval *) ((char *) client + socket_offset);
+	zval *value = (zval *) ((char *) client + offset);
 
-	ZVAL_DEREF(socket);
+	ZVAL_DEREF(value);
+	return value;
+}
+
+static void note_connection(zend_object *client)
+{
+	zval *socket = property_at(client, socket_offset);
+
 	if (Z_TYPE_P(socket) == IS_RESOURCE && zend_hash_index_add_ptr(&connections, Z_RES_HANDLE_P(socket), Z_RES_P(socket))) {
 		Z_ADDREF_P(socket);
 		hearth_soap_connections++;
+	}
+}
+
+/*
+ * The client has a resource for the URL of its last request. The extension takes a reference that it never gives back, and puts the next
+ * URL in the place of the last one, without releasing that unless the connection has ended in between.
+ */
+void hearth_soap_request(zend_execute_data *call, zval *return_value, zif_handler original)
+{
+	zend_object *client = Z_OBJ(call->This);
+	const zval *url = property_at(client, url_offset);
+	zend_resource *last = Z_TYPE_P(url) == IS_RESOURCE ? Z_RES_P(url) : NULL;
+	uint32_t references = last ? GC_ADDREF(last) : 0;
+
+	original(call, return_value);
+	note_connection(client);
+	url = property_at(client, url_offset);
+	if (Z_TYPE_P(url) == IS_RESOURCE && Z_RES_P(url) != last) {
+		GC_DELREF(Z_RES_P(url));
+		if (last && GC_REFCOUNT(last) == references) {
+			zend_list_delete(last);
+		}
+	}
+	if (last) {
+		zend_list_delete(last);
 	}
 }
 
@@ -123,9 +155,11 @@ static void watch_client(void)
 {
 	zend_class_entry *client = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("soapclient"));
 	zend_property_info *socket = client ? zend_hash_str_find_ptr(&client->properties_info, ZEND_STRL("httpsocket")) : NULL;
+	zend_property_info *url = client ? zend_hash_str_find_ptr(&client->properties_info, ZEND_STRL("httpurl")) : NULL;
 
-	if (socket) {
+	if (socket && url) {
 		socket_offset = socket->offset;
+		url_offset = url->offset;
 		zend_hash_init(&connections, 8, NULL, NULL, 1);
 		hearth_intercept_of(zend_hash_str_find_ptr(&client->function_table, ZEND_STRL("__dorequest")))->connects_soap = true;
 	}

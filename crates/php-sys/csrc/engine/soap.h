@@ -12,7 +12,8 @@ void hearth_soap_without_memory_cache(zval *options);
 /* The number of connections that SoapClients have opened and that are not known to be closed. */
 extern uint32_t hearth_soap_connections;
 
-void hearth_soap_note_connection(zend_object *client);
+/* Calls `original`, SoapClient::__doRequest(), and takes note of the connection that it leaves. */
+void hearth_soap_request(zend_execute_data *call, zval *return_value, zif_handler original);
 void hearth_soap_connections_close(void);
 
 #endif

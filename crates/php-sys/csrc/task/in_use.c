@@ -368,15 +368,14 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_interc
 	if (is_refused(call, intercept)) {
 		return;
 	}
-	if (intercept->bails_out) {
+	if (UNEXPECTED(intercept->connects_soap)) {
+		hearth_soap_request(call, return_value, intercept->original);
+	} else if (intercept->bails_out) {
 		hearth_soap_call(call, return_value, intercept->original);
 	} else if (intercept->use & HEARTH_IN_USE_ARRAYS) {
 		call_with_arrays(call, return_value, intercept);
 	} else {
 		call_with_bound(call, return_value, intercept);
-	}
-	if (UNEXPECTED(intercept->connects_soap)) {
-		hearth_soap_note_connection(Z_OBJ(call->This));
 	}
 }
 

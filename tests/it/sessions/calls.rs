@@ -3,7 +3,7 @@
 
 use testkit::{Server, ServerBuilder};
 
-use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
+use crate::support::{UNTIL_GO, eventually, let_go, ok, one_worker, until_handled};
 
 const APP: &str = r#"
     ini_set('session.use_cookies', '0');
@@ -129,4 +129,33 @@ fn a_fiber_in_a_call_goes_on_in_its_own_request_only() {
         assert_eq!(ok(&server.get("/plain")), "1", "{how}");
         server.stop();
     }
+}
+
+/// The engine has no id by then, and writes the session in a shutdown function all the same: SIGSEGV.
+#[test]
+fn a_fatal_error_while_the_id_is_made_anew_ends_its_request_only() {
+    let server = one_worker(
+        r"
+        class Handler extends SessionHandler {
+            public int $made = 0;
+            public function create_sid(): string { if ($this->made++) { trigger_error('no id', E_USER_ERROR); } return parent::create_sid(); }
+        }
+        return function ($request) {
+            session_save_path(__DIR__);
+            session_set_save_handler(new Handler(), true);
+            session_start();
+            $_SESSION['text'] = 'kept';
+            if ($request->path === '/again') { session_regenerate_id(); }
+            return 'fine';
+        };",
+    )
+    .start();
+    assert_eq!(server.get("/again").status, 500);
+    eventually("the worker is replaced", || server.get("/").status == 200);
+    assert!(
+        !server.log().text().contains("SIGSEGV"),
+        "{}",
+        server.log().text()
+    );
+    server.stop();
 }

@@ -85,6 +85,10 @@ void hearth_session_call_forget(const hearth_task *task)
 {
 	if (task->request && task->request->session_call == hearth_task_id(task)) {
 		forget(task->request);
+		/* session_regenerate_id() has saved the session and has no new id yet. The engine would write without one, and crash. */
+		if (PS(session_status) == php_session_active && !PS(id)) {
+			PS(session_status) = php_session_none;
+		}
 	}
 }
 

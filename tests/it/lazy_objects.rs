@@ -83,10 +83,17 @@ const USES: [&str; 13] = [
     "/reflected",
 ];
 
-/// `boot`: the entry script makes the object.
-fn server(boot: bool) -> Server {
-    let boot = if boot { "true" } else { "false" };
-    one_worker(&APP.replace("UNTIL_GO", UNTIL_GO).replace("BOOT", boot)).start()
+/// Runs `test` with a server that has these files, unless its PHP has no lazy objects. With `boot`, the entry script makes the object.
+fn with_lazy_objects(files: &[&str], test: impl FnOnce(&Server)) {
+    let boot = files.contains(&"boot").to_string();
+    let server = one_worker(&APP.replace("UNTIL_GO", UNTIL_GO).replace("BOOT", &boot)).start();
+    for file in files {
+        std::fs::write(server.directory().join(file), "").expect("a file can be written");
+    }
+    if have_lazy_objects(&server) {
+        test(&server);
+    }
+    server.stop();
 }
 
 fn begin(server: &Server, kind: &str) -> Client {
@@ -131,103 +138,87 @@ fn others_wait(server: &Server, kind: &str) {
 
 #[test]
 fn others_wait_until_it_is_initialized() {
-    let server = server(false);
-    if have_lazy_objects(&server) {
+    with_lazy_objects(&[], |server| {
         for kind in ["ghost", "proxy"] {
-            others_wait(&server, kind);
-            end(&server);
+            others_wait(server, kind);
+            end(server);
         }
-    }
-    server.stop();
+    });
 }
 
 #[test]
 fn one_that_the_entry_script_made_is_waited_for_too() {
-    let server = server(true);
-    if have_lazy_objects(&server) {
-        others_wait(&server, "ghost");
-    }
-    server.stop();
+    with_lazy_objects(&["boot"], |server| {
+        others_wait(server, "ghost");
+    });
 }
 
 /// Writes and unsets wait as well: the initializer would overwrite what they do.
 #[test]
 fn changes_wait_until_it_is_initialized() {
-    let server = server(false);
-    if have_lazy_objects(&server) {
-        let mut first = begin(&server, "ghost");
-        let mut writes = send(&server, "/write");
-        let mut unsets = send(&server, "/unset");
-        until_handled(&server, 3);
-        let_go(&server);
+    with_lazy_objects(&[], |server| {
+        let mut first = begin(server, "ghost");
+        let mut writes = send(server, "/write");
+        let mut unsets = send(server, "/unset");
+        until_handled(server, 3);
+        let_go(server);
         assert_eq!(ok(&first.response()), "whole");
         assert_eq!(ok(&writes.response()), "wholemine");
         assert_eq!(ok(&unsets.response()), "whole");
-    }
-    server.stop();
+    });
 }
 
 /// An initializer that throws leaves the object uninitialized: the next of those that wait for it initializes it.
 #[test]
 fn another_request_initializes_it_where_the_first_one_fails() {
-    let server = server(false);
-    std::fs::write(server.directory().join("throw"), "").expect("a file can be written");
-    if have_lazy_objects(&server) {
+    with_lazy_objects(&["throw"], |server| {
         for kind in ["ghost", "proxy"] {
-            let mut first = begin(&server, kind);
-            let mut others: Vec<_> = (0..3).map(|_| send(&server, "/read")).collect();
-            until_handled(&server, 4);
-            let_go(&server);
+            let mut first = begin(server, kind);
+            let mut others: Vec<_> = (0..3).map(|_| send(server, "/read")).collect();
+            until_handled(server, 4);
+            let_go(server);
             assert_eq!(ok(&first.response()), "no service", "{kind}");
             for other in &mut others {
                 assert_eq!(ok(&other.response()), "whole", "{kind}");
             }
-            end(&server);
+            end(server);
         }
-    }
-    server.stop();
+    });
 }
 
 /// A client that leaves takes its own request away, be that the one that initializes or one that waits.
 #[test]
 fn a_client_that_leaves_disturbs_no_other_request() {
-    let server = server(false);
-    if have_lazy_objects(&server) {
-        let first = begin(&server, "ghost");
-        let leaves = send(&server, "/read");
-        let mut stays = send(&server, "/read");
-        until_handled(&server, 3);
+    with_lazy_objects(&[], |server| {
+        let first = begin(server, "ghost");
+        let leaves = send(server, "/read");
+        let mut stays = send(server, "/read");
+        until_handled(server, 3);
         drop(leaves);
         drop(first);
         eventually("two have left", || server.in_flight() == 1);
         // The request that stays initializes the object itself.
-        let_go(&server);
+        let_go(server);
         assert_eq!(ok(&stays.response()), "whole");
-    }
-    server.stop();
+    });
 }
 
 /// The engine links no call to a Fiber that goes on because it is destroyed.
 #[test]
 fn others_wait_while_the_initializer_destroys_a_fiber() {
-    let server = server(false);
-    std::fs::write(server.directory().join("fiber"), "").expect("a file can be written");
-    if have_lazy_objects(&server) {
-        others_wait(&server, "ghost");
-    }
-    server.stop();
+    with_lazy_objects(&["fiber"], |server| {
+        others_wait(server, "ghost");
+    });
 }
 
 /// A fatal error leaves the object half made, and the worker is replaced: its other requests get an error, not a half.
 #[test]
 fn others_get_an_error_where_a_fatal_error_ends_the_initializer() {
-    let server = server(false);
-    std::fs::write(server.directory().join("fatal"), "").expect("a file can be written");
-    if have_lazy_objects(&server) {
-        let mut first = begin(&server, "ghost");
-        let mut other = send(&server, "/read");
-        until_handled(&server, 2);
-        let_go(&server);
+    with_lazy_objects(&["fatal"], |server| {
+        let mut first = begin(server, "ghost");
+        let mut other = send(server, "/read");
+        until_handled(server, 2);
+        let_go(server);
         assert_eq!(first.response().status, 500);
         let error = "Service cannot be used here: a fatal error ended its initialization";
         let response = other.response();
@@ -236,8 +227,7 @@ fn others_get_an_error_where_a_fatal_error_ends_the_initializer() {
             (200, true),
             "{response:?}"
         );
-    }
-    server.stop();
+    });
 }
 
 /// As in PHP itself: code that the initializer calls finds the object half made, also in another task.

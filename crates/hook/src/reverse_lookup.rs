@@ -93,7 +93,7 @@ pub(crate) unsafe extern "C" fn getnameinfo(
     // Numbers are not looked up, and names of services are in a file.
     let wants_name = !host.is_null() && flags & libc::NI_NUMERICHOST == 0;
     let waiter = waiter().filter(|_| wants_name && !address.is_null());
-    // SAFETY: so many bytes, says getnameinfo(3).
+    // SAFETY: the caller of getnameinfo(3) promises `length` bytes at `address`.
     let copy = || unsafe { Address::copied(address.cast(), length) };
     let Some((waiter, copy)) = waiter.and_then(|waiter| Some((waiter, copy()?))) else {
         // SAFETY: all arguments are the caller's promise.
@@ -168,7 +168,7 @@ pub(crate) unsafe extern "C" fn gethostbyaddr(
     length: socklen_t,
     family: c_int,
 ) -> *mut hostent {
-    // SAFETY: so many bytes, says gethostbyaddr(3).
+    // SAFETY: the caller of gethostbyaddr(3) promises `length` bytes at `address`.
     let copy = || unsafe { Address::copied(address, length) };
     let Some((waiter, copy)) = waiter().and_then(|waiter| Some((waiter, copy()?))) else {
         // SAFETY: the type of gethostbyaddr(3).
@@ -191,7 +191,7 @@ pub(crate) unsafe extern "C" fn gethostbyaddr_r(
     result: *mut *mut hostent,
     error: *mut c_int,
 ) -> c_int {
-    // SAFETY: so many bytes, says gethostbyaddr_r(3).
+    // SAFETY: the caller of gethostbyaddr_r(3) promises `length` bytes at `address`.
     let copy = || unsafe { Address::copied(address, length) };
     let Some((waiter, copy)) = waiter().and_then(|waiter| Some((waiter, copy()?))) else {
         // SAFETY: the type of gethostbyaddr_r(3).

@@ -110,17 +110,14 @@ fn methods_of_the_request_leave_filter_input_alone() {
     }
 }
 
-/// It is called in the middle of the parser, and may wait and parse.
+/// Under php-fpm the input is parsed before a handler is set.
 #[test]
-fn an_error_handler_for_too_many_variables_may_ask_for_them() {
+fn too_many_variables_are_left_out_without_a_call_of_the_error_handler() {
     let server = one_worker(
         "return function ($r) {
             $said = 0;
-            set_error_handler(function () use ($r, &$said) {
-                if ($said++ < 4) { $r->cookie(); $r->query('a'); count($_COOKIE) + count($_GET) + count($_POST); usleep(500); }
-                return true;
-            });
-            $counts = [count($r->cookie()), count($r->query()), count($_COOKIE), count($_GET), count($_POST), count($_SERVER) > 10, $said > 0];
+            set_error_handler(function () use (&$said) { $said++; usleep(500); return true; });
+            $counts = [count($r->cookie()), count($r->query()), count($_COOKIE), count($_GET), count($_POST), count($_SERVER) > 10, $said];
             return [...$counts, array_map(fn ($input) => count(filter_input_array($input)), [INPUT_COOKIE, INPUT_GET, INPUT_POST])];
         };",
     )
@@ -133,7 +130,7 @@ fn an_error_handler_for_too_many_variables_may_ask_for_them() {
         let mut clients: Vec<Client> = (0..4).map(|_| server.connect()).collect();
         clients.iter_mut().for_each(|client| client.send(request));
         for client in &mut clients {
-            assert_eq!(ok(&client.response()), "[2,2,2,2,3,true,true,[2,2,3]]");
+            assert_eq!(ok(&client.response()), "[2,2,2,2,3,true,0,[2,2,3]]");
         }
     }
     server.stop();

@@ -50,6 +50,8 @@ void hearth_error_handler_end(hearth_request_state *state);
 void hearth_error_handler_inherit(hearth_task *task);
 void hearth_error_handler_shown(hearth_task *task);
 void hearth_error_handler_hidden(hearth_task *task);
+void hearth_error_handler_put_away(zval *handler);
+void hearth_error_handler_put_back(zval *handler);
 /* Whether the task is inside the request's error handler, which the engine hides meanwhile. */
 static inline bool hearth_in_error_handler(const hearth_task *task)
 {

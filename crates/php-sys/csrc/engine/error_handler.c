@@ -66,6 +66,26 @@ void hearth_error_handler_inherit(hearth_task *task)
 	}
 }
 
+/*
+ * PHP parses the input of a request before any of its code runs, so a warning about it goes to the log, and not to a handler. Here code has
+ * run: the handler is unset for as long, as while it runs itself.
+ */
+void hearth_error_handler_put_away(zval *handler)
+{
+	ZVAL_COPY_VALUE(handler, &EG(user_error_handler));
+	ZVAL_UNDEF(&EG(user_error_handler));
+}
+
+/* A handler that another task of the request has set meanwhile stays. */
+void hearth_error_handler_put_back(zval *handler)
+{
+	if (Z_TYPE(EG(user_error_handler)) == IS_UNDEF) {
+		ZVAL_COPY_VALUE(&EG(user_error_handler), handler);
+	} else {
+		zval_ptr_dtor(handler);
+	}
+}
+
 static void on_change(zif_handler original, INTERNAL_FUNCTION_PARAMETERS)
 {
 	hearth_request_state *state = hearth_current_request();

@@ -1,5 +1,7 @@
-/* Parses cookies as $_COOKIE has them, for Hearth\Request::cookie(), and leaves no trace in what filter_input() reads. */
+/* Parses the query and the cookies for Hearth\Request, as $_GET and $_COOKIE have them, and leaves no trace in what filter_input() reads. */
+#include "engine/engine.h"
 #include "request/request.h"
+#include "task/no_suspend.h"
 
 static unsigned int (*input_filter)(int, const char *, char **, size_t, size_t *);
 
@@ -17,6 +19,18 @@ void hearth_cookies_hook(void)
 	sapi_module.input_filter = on_input;
 }
 
+/* Parses text of a request as one step: no other task sees what is half parsed, and the error handler does not run in the middle. */
+void hearth_parse_input(int kind, char *text, zval *into)
+{
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
+	zval handler;
+
+	hearth_error_handler_put_away(&handler);
+	sapi_module.treat_data(kind, text, into);
+	hearth_error_handler_put_back(&handler);
+	hearth_section_leave(section);
+}
+
 /* Parses the cookies of `line`, as in $_COOKIE. */
 void hearth_parse_cookies(hearth_str line, zval *result)
 {
@@ -27,7 +41,7 @@ void hearth_parse_cookies(hearth_str line, zval *result)
 	ZVAL_UNDEF(place);
 	SG(request_info).cookie_data = estrndup(line.ptr, line.len);
 	hearth_current->parses_for_itself = true;
-	sapi_module.treat_data(PARSE_COOKIE, NULL, NULL);
+	hearth_parse_input(PARSE_COOKIE, NULL, NULL);
 	hearth_current->parses_for_itself = false;
 	ZVAL_COPY_VALUE(result, place);
 	efree(SG(request_info).cookie_data);

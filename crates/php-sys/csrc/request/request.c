@@ -168,7 +168,7 @@ ZEND_METHOD(Hearth_Request, query)
 		zend_string *text = Z_STR_P(OBJ_PROP_NUM(Z_OBJ_P(ZEND_THIS), REQUEST_QUERY));
 
 		array_init(&self->query);
-		sapi_module.treat_data(PARSE_STRING, estrndup(ZSTR_VAL(text), ZSTR_LEN(text)), &self->query);
+		hearth_parse_input(PARSE_STRING, estrndup(ZSTR_VAL(text), ZSTR_LEN(text)), &self->query);
 	}
 	return_value_of(&self->query, name, fallback, return_value);
 }

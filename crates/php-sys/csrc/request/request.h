@@ -55,6 +55,7 @@ zend_object *hearth_request_object_new(void *request);
 void hearth_request_object_end(zend_object *object);
 /* Throws unless the request is the running task's: only then its body can be read. */
 bool hearth_request_is_running(void *request);
+void hearth_parse_input(int kind, char *text, zval *into);
 void hearth_parse_cookies(hearth_str line, zval *result);
 void hearth_register_request(void);
 /* request/form.c: one task of a request reads its body at a time. */

@@ -3,7 +3,9 @@
  * use, which request/first_use.c notices.
  */
 #include "mode/mode.h"
+#include "engine/engine.h"
 #include "request/request.h"
+#include "task/no_suspend.h"
 
 enum { GET, POST, COOKIE, SERVER, FILES, REQUEST, SESSION };
 
@@ -179,6 +181,10 @@ static void make_post(bool with_body)
 /* Makes what the head contains; what the body contains is empty for now. */
 static void make_head(hearth_request_state *state)
 {
+	hearth_section *section = hearth_section_enter(__builtin_frame_address(0));
+	zval handler;
+
+	hearth_error_handler_put_away(&handler);
 	live_state = state;
 	state->superglobals_live = true;
 	copy_strings(state->request);
@@ -190,8 +196,9 @@ static void make_head(hearth_request_state *state)
 	forget_tracked(TRACK_VARS_FILES);
 	make(FILES);
 	make(REQUEST);
-	/* Set only now: the handler of a warning about all this may name superglobals, too. */
 	state->body_due = hearth_form_is_due();
+	hearth_error_handler_put_back(&handler);
+	hearth_section_leave(section);
 }
 
 /* Background work has the variables for itself, although nothing is in them before it writes to them. */
@@ -214,15 +221,19 @@ static void make_form(hearth_request_state *state)
 
 static void need_form(hearth_request_state *state, bool form)
 {
+	zval handler;
+
 	if (state->body_reader == hearth_current || EG(exception) || !hearth_form_is_readable(state, form)
 			|| !hearth_body_lock(state)) {
 		return;
 	}
+	hearth_error_handler_put_away(&handler);
 	/* Meanwhile another task may have parsed the body, or failed to. */
 	if (state->body_due && hearth_form_is_readable(state, form) && hearth_form_prepare(state)) {
 		make_form(state);
 		hearth_form_parsed(state);
 	}
+	hearth_error_handler_put_back(&handler);
 	hearth_body_unlock(state);
 }
 

@@ -34,7 +34,7 @@ static bool find_declared(const char *name, zend_internal_function *function)
 	return false;
 }
 
-static bool call(zend_function *function, uint32_t count, zval *arguments, zval *result)
+bool hearth_call_internal(zend_function *function, uint32_t count, zval *arguments, zval *result)
 {
 	zend_execute_data *frame = zend_vm_stack_push_call_frame(ZEND_CALL_TOP_FUNCTION, function, count, NULL);
 
@@ -65,12 +65,12 @@ bool hearth_call_function(const char *name, uint32_t count, zval *arguments, zva
 
 	ZVAL_UNDEF(result);
 	if (known && known->type == ZEND_INTERNAL_FUNCTION) {
-		return call(known, count, arguments, result);
+		return hearth_call_internal(known, count, arguments, result);
 	}
 	if (!find_declared(name, &declared.internal_function)) {
 		return false;
 	}
-	called = call(&declared, count, arguments, result);
+	called = hearth_call_internal(&declared, count, arguments, result);
 	zend_string_release(declared.common.function_name);
 	return called;
 }

@@ -9,5 +9,7 @@
  * is cleared. False, with an undefined result, where no extension has the function, and where it threw.
  */
 bool hearth_call_function(const char *name, uint32_t count, zval *arguments, zval *result);
+/* The same with a function that is known. */
+bool hearth_call_internal(zend_function *function, uint32_t count, zval *arguments, zval *result);
 
 #endif

@@ -215,7 +215,7 @@ static void release_libxml(void)
 }
 
 /* Adds a variable of libxml2 by the function that returns its address. */
-static const void *add_library_variable(uint32_t owner, const char *accessor, size_t size)
+static const void *add_library_variable(hearth_scope scope, uint32_t owner, const char *accessor, size_t size)
 {
 	void *(*place)(void);
 
@@ -223,7 +223,7 @@ static const void *add_library_variable(uint32_t owner, const char *accessor, si
 	if (!place) {
 		return NULL;
 	}
-	hearth_ranges_add(HEARTH_SCOPE_REQUEST, owner, place(), size);
+	hearth_ranges_add(scope, owner, place(), size);
 	return place();
 }
 
@@ -242,10 +242,23 @@ static void add_libxml_globals(uint32_t owner, const hearth_libxml_globals *glob
 /* libxml_get_last_error(): an xmlError, which owns its strings. It begins with the domain and the code. */
 static void add_last_error(uint32_t owner)
 {
-	const void *error = add_library_variable(owner, "__xmlLastError", 88);
+	const void *error = add_library_variable(HEARTH_SCOPE_REQUEST, owner, "__xmlLastError", 88);
 
 	if (error) {
 		hearth_ranges_sentinel(HEARTH_SCOPE_REQUEST, error, 2 * sizeof(int));
+	}
+}
+
+/* Each parser of an extension sets these and puts them back when it ends, as if no other parser began in the middle. */
+static void add_parser_defaults(void)
+{
+	static const char *const accessors[] = {
+		"__xmlSubstituteEntitiesDefaultValue", "__xmlLoadExtDtdDefaultValue", "__xmlDoValidityCheckingDefaultValue",
+		"__xmlPedanticParserDefaultValue", "__xmlLineNumbersDefaultValue", "__xmlKeepBlanksDefaultValue",
+	};
+
+	for (size_t i = 0; i < sizeof accessors / sizeof *accessors; i++) {
+		add_library_variable(HEARTH_SCOPE_TASK, hearth_extension_owner("libxml", NULL), accessors[i], sizeof(int));
 	}
 }
 
@@ -257,9 +270,10 @@ static void add_libxml(void *globals)
 	release_libxml();
 	add_libxml_globals(owner, globals);
 	/* libxml_use_internal_errors() */
-	add_library_variable(owner, "__xmlStructuredError", sizeof(void *));
-	add_library_variable(owner, "__xmlStructuredErrorContext", sizeof(void *));
+	add_library_variable(HEARTH_SCOPE_REQUEST, owner, "__xmlStructuredError", sizeof(void *));
+	add_library_variable(HEARTH_SCOPE_REQUEST, owner, "__xmlStructuredErrorContext", sizeof(void *));
 	add_last_error(owner);
+	add_parser_defaults();
 }
 
 /* ---- all of them ---- */

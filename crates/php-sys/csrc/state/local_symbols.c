@@ -81,7 +81,7 @@ static int find_word(struct dl_phdr_info *object, size_t size, void *context)
 }
 
 /* Returns the first place with this value. */
-static void **find(const void *value)
+void **hearth_find_in_libphp(const void *value)
 {
 	search wanted = {value, NULL};
 
@@ -100,7 +100,7 @@ static zend_resource **find_last_directory(void)
 	ZVAL_STRING(&root, "/");
 	if (hearth_call_function("opendir", 1, &root, &handle)) {
 		if (Z_TYPE(handle) == IS_RESOURCE) {
-			found = find(Z_RES(handle));
+			found = hearth_find_in_libphp(Z_RES(handle));
 			if (hearth_call_function("closedir", 1, &handle, &ignored)) {
 				zval_ptr_dtor(&ignored);
 			}
@@ -161,7 +161,7 @@ static zend_string **find_autoload_suffixes(void)
 	ZVAL_STR(&probe, zend_strpprintf(0, "%s,.hearth", Z_STRVAL(before)));
 	if (hearth_call_function("spl_autoload_extensions", 1, &probe, &ignored)) {
 		zval_ptr_dtor(&ignored);
-		found = find(Z_STR(probe));
+		found = hearth_find_in_libphp(Z_STR(probe));
 	}
 	if (hearth_call_function("spl_autoload_extensions", 1, &before, &ignored)) {
 		zval_ptr_dtor(&ignored);

@@ -4,6 +4,8 @@
 
 #include "compat.h"
 
+/* Returns the first place in the writable memory of libphp that has this value, or NULL. */
+void **hearth_find_in_libphp(const void *value);
 /* These return NULL where the state was not found. */
 zval *hearth_assert_callback(void);
 zend_resource **hearth_last_directory(void);

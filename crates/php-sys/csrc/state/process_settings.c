@@ -5,6 +5,7 @@
  * follows (`apply`), so that the request's code, C libraries and child processes see only its values.
  */
 #include "engine/engine.h"
+#include "engine/internal_call.h"
 #include "engine/replace.h"
 #include "hearth.h"
 #include "state/local_symbols.h"
@@ -42,12 +43,40 @@ char *hearth_own_directory;
 static char *boot_directory;
 static zif_handler chdir_function;
 
+/*
+ * Calls PHP's chdir(), or that of opcache, which notes the directory for the keys of relative paths. The caller has changed it already, so
+ * no warning is raised. The names of the cache of stat() are live and kept elsewhere while tasks are exchanged: chdir() would free one.
+ */
+static void note_directory(const char *directory)
+{
+	const zend_function *known = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("chdir"));
+	zend_internal_function function = known->internal_function;
+	zend_string *status = BG(CurrentStatFile), *link_status = BG(CurrentLStatFile);
+	char *open_basedir = PG(open_basedir);
+	zval path, done;
+
+	BG(CurrentStatFile) = BG(CurrentLStatFile) = NULL;
+	PG(open_basedir) = NULL;
+	function.handler = chdir_function;
+	ZVAL_STRING(&path, directory);
+	hearth_call_internal((zend_function *) &function, 1, &path, &done);
+	zval_ptr_dtor(&path);
+	PG(open_basedir) = open_basedir;
+	BG(CurrentStatFile) = status;
+	BG(CurrentLStatFile) = link_status;
+}
+
 void hearth_apply_directory(void)
 {
 	const char *wanted = hearth_own_directory ? hearth_own_directory : boot_directory;
 
-	if (wanted && chdir(wanted) != 0) {
+	if (!wanted) {
+		return;
+	}
+	if (chdir(wanted) != 0) {
 		hearth_log(HEARTH_LOG_WARNING, "the working directory %s cannot be entered again: %s", wanted, strerror(errno));
+	} else {
+		note_directory(wanted);
 	}
 }
 

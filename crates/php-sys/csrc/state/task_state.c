@@ -1,6 +1,7 @@
 /* Saves, loads, makes and ends the state that is private to a task or a request. state/task_state.h has the list. */
 #include "engine/engine.h"
 #include "state/local_symbols.h"
+#include "state/match_data.h"
 #include "state/ini_settings.h"
 
 #define HEARTH_SAVE(live, type, field) into->field = live;
@@ -43,6 +44,7 @@ static void seal_ranges(void)
 	hearth_last_directory();
 	hearth_autoload_suffixes();
 	hearth_openssl_errors_seal();
+	hearth_match_data_seal();
 	php_clear_stat_cache(0, NULL, 0);
 	hearth_boot_settings_seal();
 	hearth_engine_ranges_add();
@@ -207,6 +209,7 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 		save_task_fields(task);
 		task->fresh = false;
 		task->ranges = UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_TASK)) ? hearth_ranges_save(HEARTH_SCOPE_TASK) : NULL;
+		task->match_data = UNEXPECTED(*hearth_match_data_used) ? hearth_match_data_take() : NULL;
 	}
 	if (!request) {
 		return;
@@ -302,5 +305,8 @@ void hearth_state_load(const hearth_task_state *task, hearth_request_state *requ
 	load_task_fields(task->fresh ? &fresh_task : task);
 	if (UNEXPECTED(!task->fresh && task->ranges)) {
 		hearth_ranges_load(HEARTH_SCOPE_TASK, task->ranges);
+	}
+	if (UNEXPECTED(!task->fresh && task->match_data)) {
+		hearth_match_data_put_back(task->match_data);
 	}
 }

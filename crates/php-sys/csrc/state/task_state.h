@@ -16,6 +16,7 @@
 typedef struct {
 	HEARTH_TASK_FIELDS(HEARTH_DECLARE_FIELD)
 	hearth_saved_ranges *ranges;     /* state that few tasks touch; NULL: untouched */
+	void *match_data;                /* of preg_replace_callback(), while its callback waits: see state/match_data.c */
 	bool fresh;                      /* it has not run: it begins with the state that all have, and the fields are unset */
 } hearth_task_state;
 

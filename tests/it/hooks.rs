@@ -403,7 +403,12 @@ fn table() -> String {
          - Any call while PHP compiles a file, loads a class, collects garbage or, before PHP 8.4, calls a destructor:\n\
          \x20 switching there would break the engine. Such a call ends with the request's time limit; one of code that goes on ends\n\
          \x20 at once when half of `request.grace` has passed. `await()` and other waits of Hearth's own throw an `\\Error` there,\n\
-         \x20 and so does naming `$_POST`, `$_FILES` or `$_REQUEST` before the body has come.\n",
+         \x20 and so does naming `$_POST`, `$_FILES` or `$_REQUEST` before the body has come.\n\
+         - The same in code that the engine calls in the middle of a write to a variable that requests share, because another request could\n\
+         \x20 remove the variable meanwhile: `__toString()`, an error handler or a destructor in `self::$log .= $object`,\n\
+         \x20 `self::$counts[$key] += $text`, `$this->list[$key]->text .= $object` and their relatives, with a global or static variable, too.\n\
+         - PHP functions in an expression of `DOMXPath`, the progress monitor of Imagick, and the end of a process of `popen()` that goes\n\
+         \x20 with its last variable, without `pclose()`.\n",
     );
     text
 }

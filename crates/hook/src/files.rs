@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use libc::{FILE, c_char, c_int, c_void};
 
+use crate::blocking_waiter::BlockingWaiter;
 use crate::lock_wait::{Lock, changed, until_free};
 use crate::{inherit, installed, owners, record_locks, severed, syscall, waiter};
 
@@ -108,7 +109,8 @@ impl Process {
 }
 
 /// pclose(3) waits for the process inside libc, so another thread calls it. While an exception propagates, the end of the
-/// process is not awaited.
+/// process is not awaited. Where the engine frees a value, the wait blocks: the opcode in whose middle that is may write on
+/// to a variable that another request could change meanwhile.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
     // SAFETY: a FILE of popen(3) is the caller's promise.
@@ -121,6 +123,11 @@ unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
         std::thread::spawn(move || process.close());
         return -1;
     }
+    let waiter = if waiter.is_closing_call() {
+        waiter
+    } else {
+        &BlockingWaiter
+    };
     let status = Arc::new(AtomicI32::new(-1));
     let theirs = Arc::clone(&status);
     waiter.blocking(Box::new(move || {

@@ -100,6 +100,10 @@ pub trait Waiter: Sync {
     fn forked(&self) {}
     /// Handles a signal that arrived while every task waited.
     fn interrupted(&self) {}
+    /// Whether the running call closes a process by name: else the engine frees a value that no variable has any more.
+    fn is_closing_call(&self) -> bool {
+        true
+    }
     /// The id of the task that runs on this thread; 0 if none does.
     fn task(&self) -> u64;
     /// Refuses to send or receive on a descriptor on which task `owner` waits. Returns true, after throwing an exception, if

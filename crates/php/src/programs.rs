@@ -11,6 +11,15 @@ pub fn forks_for_itself() -> bool {
     engine_thread::is_this() && unsafe { sys::hearth_calls(sys::hearth_str::new(b"pcntl_fork")) }
 }
 
+/// Whether PHP code calls a function that closes a process of `popen()`; else the engine frees it with its last variable.
+/// On the engine's thread.
+pub fn is_closing_process() -> bool {
+    [b"pclose".as_slice(), b"fclose"].into_iter().any(|name| {
+        // SAFETY: the engine runs on this thread, and the name outlives the call.
+        unsafe { sys::hearth_calls(sys::hearth_str::new(name)) }
+    })
+}
+
 /// The descriptor with that index among those that a running `proc_open()` passes to its program.
 pub fn handed_on(index: u32) -> Option<i32> {
     if !engine_thread::is_this() {

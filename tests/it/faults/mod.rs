@@ -9,6 +9,7 @@ mod children;
 mod crashes;
 mod end_loops;
 mod endings;
+mod engine_calls;
 mod errors;
 mod exhaustion;
 mod no_suspend;

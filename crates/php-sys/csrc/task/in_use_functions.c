@@ -10,7 +10,7 @@
 static const char *const computing_modules[] = {
 	/* the language, and its values */
 	"core", "standard", "spl", "date", "reflection", "random", "json", "pcre", "ctype", "tokenizer", "filter", "hash", "session", "hearth",
-	"ast", "ds", "psr", "ffi", "uri",
+	"ast", "psr", "ffi", "uri",
 	/* texts and numbers */
 	"mbstring", "iconv", "intl", "gettext", "bcmath", "gmp", "calendar", "openssl", "sodium", "zlib", "igbinary", "msgpack", "yaml",
 	/* documents, whose nodes are many objects of one tree */

@@ -154,7 +154,8 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 
 static bool may_switch(void)
 {
-	return (EXPECTED(!sections) || !hearth_in_section()) && hearth_blocks_allow_suspend() && !hearth_stack_is_for_signals();
+	return (EXPECTED(!sections) || !hearth_in_section()) && hearth_blocks_allow_suspend() && !hearth_stack_is_for_signals()
+		&& !hearth_opcode_holds_place();
 }
 
 /* Whether this thread may leave the running task here and now. In classic mode no other task could run meanwhile. */
@@ -248,6 +249,7 @@ void hearth_no_suspend_in_engine(void)
 	zend_compile_string = on_compile_string;
 	autoload = zend_autoload;
 	zend_autoload = on_autoload;
+	hearth_class_linking_hook();
 	hearth_collector_hook();
 }
 

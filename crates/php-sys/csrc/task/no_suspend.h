@@ -6,6 +6,10 @@
 
 void hearth_no_suspend_in_engine(void);
 void hearth_no_suspend_in_sqlite(void);
+/* task/opcodes.c */
+bool hearth_opcode_holds_place(void);
+/* task/class_linking.c */
+void hearth_class_linking_hook(void);
 void hearth_no_suspend_in_fibers(void);
 void hearth_fibers_name_bottom(void);
 void hearth_no_suspend_in_generators(void);

@@ -14,10 +14,15 @@ static const char *const functions[] = {
 };
 
 /* LIBXML_NOEMPTYTAG is a variable of libxml2, set for the time of the call. */
-static const struct { const char *ce, *name; } methods[] = {{"domdocument", "save"}, {"dom\\xmldocument", "savexmlfile"}};
+static const struct { const char *ce, *name; } methods[] = {{"domdocument", "save"}, {"dom\\xmldocument", "savexmlfile"},
+	/* PHP functions in an expression, while libxml2 walks nodes that other code may remove */
+	{"domxpath", "query"}, {"domxpath", "evaluate"}, {"dom\\xpath", "query"}, {"dom\\xpath", "evaluate"}};
 
-/* net-snmp reads the answers of all its sessions at once; libsmbclient has one context; two objects of one archive of phar share it. */
-static const char *const extensions[] = {"snmp", "smbclient", "phar"};
+/*
+ * net-snmp reads the answers of all its sessions at once; libsmbclient has one context; two objects of one archive of phar share it;
+ * ImageMagick calls a progress monitor under a lock of libgomp, which only it sees.
+ */
+static const char *const extensions[] = {"snmp", "smbclient", "phar", "imagick", "gmagick"};
 
 static bool is_of_such_extension(const zend_function *function)
 {

@@ -208,6 +208,16 @@ static bool refuse(const hearth_sharing *sharing)
 	return true;
 }
 
+/* One table has the resources of all requests, and says of none which request it is of. */
+static bool get_resources(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
+{
+	if (several) {
+		zend_throw_error(NULL, "%s is refused with more than one request in flight per worker (workers.concurrency): "
+			"it would return the streams and connections of all of them", intercept->sharing->what);
+	}
+	return several;
+}
+
 static bool pg_pconnect(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
 	pg_connected = true;
@@ -287,6 +297,7 @@ static const hearth_sharing table[] = {
 	{NULL, "fbird_pconnect", NULL, "fbird_pconnect()", NULL},
 	{NULL, "db2_pconnect", NULL, "db2_pconnect()", NULL},
 	{NULL, "dba_popen", NULL, "dba_popen()", NULL},
+	{NULL, "get_resources", NULL, "get_resources()", get_resources},
 	{"zmqsocket", "__construct", has_third_id, "A ZMQSocket with a persistent id", NULL},
 	{"zmqcontext", "getsocket", has_second_id, "A ZMQSocket with a persistent id", NULL},
 	{"amqpconnection", "pconnect", NULL, "AMQPConnection::pconnect()", NULL},

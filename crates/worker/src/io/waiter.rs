@@ -337,6 +337,10 @@ impl Waiter for TokioWaiter {
         php::refuse_wait();
     }
 
+    fn is_closing_call(&self) -> bool {
+        php::is_closing_process()
+    }
+
     fn is_unwinding(&self) -> bool {
         php::is_unwinding()
     }

@@ -180,6 +180,10 @@ function redis(Context $c, int $n, Closure $fn): void
 
 function redisPooled(Context $c, int $n, Closure $fn): void
 {
+    // A Fiber of another request runs as this one, on its connection: its commands would join this request's pipeline.
+    if (!home($c)) {
+        return;
+    }
     $redis = $GLOBALS['redis'];
     $key = "chaos:$c->token";
     match ($n) {

@@ -131,12 +131,17 @@ return function (Hearth\Request $request): string {
         case '/typed': return Shared::$typed = new Slow;
         case '/global': global $text; $text = str_repeat('a', 100); $text .= new Slow; return strlen($text);
         case '/count': static $count; $count = [1]; $count[0] += '5 apples'; return $count[0];
+        case '/operand': global $text; $text = str_repeat('a', 100); return strlen($text . new Slow);
+        case '/compared': global $text; $text = [[1], 'slow']; return var_export($text == [[1], new Slow], true);
+        case '/held': $held = Shared::$object; $held->p = str_repeat('a', 100); return strlen($held->p .= new Slow);
+        case '/array-object': $held = Shared::$object = new ArrayObject(['k' => 'a']); $held['k'] .= new Slow; return $held['k'];
         case '/process': Shared::$object->process = popen('sleep 0.02', 'r'); return $got = (Shared::$object->process = 'new');
         case '/elements':
             Shared::$list = [popen('sleep 0.02', 'r'), 1, 2];
             array_splice(Shared::$list, 0, 1);
             return implode(Shared::$list);
     }
+    if (Shared::$object instanceof ArrayObject) { Shared::$object->exchangeArray(['k' => null]); } else { Shared::$object->p = null; }
     Shared::$text = Shared::$object = Shared::$list = null;
     $GLOBALS['text'] = null;
     for ($n = 0; $n < 50; $n++) { Shared::$list["k$n"] = $own[] = "other $n"; }
@@ -153,6 +158,10 @@ fn an_opcode_that_holds_a_place_in_a_shared_variable_is_not_left() {
         ("/typed", "slow"),
         ("/global", "104"),
         ("/count", "6"),
+        ("/operand", "104"),
+        ("/compared", "true"),
+        ("/held", "104"),
+        ("/array-object", "aslow"),
         ("/process", "new"),
         ("/elements", "12"),
     ] {

@@ -7,26 +7,50 @@
 #include "task/fiber.h"
 #include "task/no_suspend.h"
 
-/* The default is 0: the task may be left. OF_VAR: if its first operand is a place that another opcode has found. */
-enum { HOLDS_PLACE = 1, HOLDS_PLACE_OF_VAR = 2 };
+/* The default is 0: the task may be left. */
+enum {
+	HOLDS_PLACE = 1,   /* in a property, which lasts no longer than what another request writes to it */
+	HOLDS_FOUND = 2,   /* that another opcode has found, or of a shared variable */
+	HOLDS_OPERANDS = 4 /* of shared variables, while the other operand is converted */
+};
 
 static const unsigned char kinds[256] = {
 	[ZEND_ASSIGN_STATIC_PROP_OP] = HOLDS_PLACE, [ZEND_PRE_INC_STATIC_PROP] = HOLDS_PLACE, [ZEND_PRE_DEC_STATIC_PROP] = HOLDS_PLACE,
 	[ZEND_POST_INC_STATIC_PROP] = HOLDS_PLACE, [ZEND_POST_DEC_STATIC_PROP] = HOLDS_PLACE,
-	[ZEND_ASSIGN_OP] = HOLDS_PLACE_OF_VAR, [ZEND_ASSIGN_DIM_OP] = HOLDS_PLACE_OF_VAR, [ZEND_ASSIGN_OBJ_OP] = HOLDS_PLACE_OF_VAR,
-	[ZEND_ASSIGN] = HOLDS_PLACE_OF_VAR, [ZEND_ASSIGN_DIM] = HOLDS_PLACE_OF_VAR, [ZEND_ASSIGN_OBJ] = HOLDS_PLACE_OF_VAR,
-	[ZEND_PRE_INC] = HOLDS_PLACE_OF_VAR, [ZEND_PRE_DEC] = HOLDS_PLACE_OF_VAR,
-	[ZEND_POST_INC] = HOLDS_PLACE_OF_VAR, [ZEND_POST_DEC] = HOLDS_PLACE_OF_VAR,
-	[ZEND_PRE_INC_OBJ] = HOLDS_PLACE_OF_VAR, [ZEND_PRE_DEC_OBJ] = HOLDS_PLACE_OF_VAR,
-	[ZEND_POST_INC_OBJ] = HOLDS_PLACE_OF_VAR, [ZEND_POST_DEC_OBJ] = HOLDS_PLACE_OF_VAR,
+	[ZEND_ASSIGN_OBJ_OP] = HOLDS_PLACE, [ZEND_PRE_INC_OBJ] = HOLDS_PLACE, [ZEND_PRE_DEC_OBJ] = HOLDS_PLACE,
+	[ZEND_POST_INC_OBJ] = HOLDS_PLACE, [ZEND_POST_DEC_OBJ] = HOLDS_PLACE,
+	[ZEND_ASSIGN_OP] = HOLDS_FOUND, [ZEND_ASSIGN_DIM_OP] = HOLDS_FOUND, [ZEND_ASSIGN] = HOLDS_FOUND, [ZEND_ASSIGN_DIM] = HOLDS_FOUND,
+	[ZEND_ASSIGN_OBJ] = HOLDS_FOUND, [ZEND_PRE_INC] = HOLDS_FOUND, [ZEND_PRE_DEC] = HOLDS_FOUND, [ZEND_POST_INC] = HOLDS_FOUND,
+	[ZEND_POST_DEC] = HOLDS_FOUND,
+	[ZEND_ADD] = HOLDS_OPERANDS, [ZEND_SUB] = HOLDS_OPERANDS, [ZEND_MUL] = HOLDS_OPERANDS, [ZEND_DIV] = HOLDS_OPERANDS,
+	[ZEND_MOD] = HOLDS_OPERANDS, [ZEND_POW] = HOLDS_OPERANDS, [ZEND_SL] = HOLDS_OPERANDS, [ZEND_SR] = HOLDS_OPERANDS,
+	[ZEND_CONCAT] = HOLDS_OPERANDS, [ZEND_FAST_CONCAT] = HOLDS_OPERANDS, [ZEND_BW_OR] = HOLDS_OPERANDS, [ZEND_BW_AND] = HOLDS_OPERANDS,
+	[ZEND_BW_XOR] = HOLDS_OPERANDS, [ZEND_IS_EQUAL] = HOLDS_OPERANDS, [ZEND_IS_NOT_EQUAL] = HOLDS_OPERANDS,
+	[ZEND_IS_SMALLER] = HOLDS_OPERANDS, [ZEND_IS_SMALLER_OR_EQUAL] = HOLDS_OPERANDS, [ZEND_SPACESHIP] = HOLDS_OPERANDS,
+	[ZEND_CASE] = HOLDS_OPERANDS,
 };
 
 /* A global or static variable of PHP code is a reference in the variable of the function. */
-static bool is_shared_variable(const zend_execute_data *frame, const zend_op *opline)
+static bool is_shared_variable(const zend_execute_data *frame, int type, znode_op operand)
 {
-	const zval *variable = ZEND_CALL_VAR(frame, opline->op1.var);
+	const zval *variable = ZEND_CALL_VAR(frame, operand.var);
 
-	return opline->op1_type == IS_CV && Z_TYPE_P(variable) == IS_REFERENCE && Z_REFCOUNT_P(variable) > 1;
+	return type == IS_CV && Z_TYPE_P(variable) == IS_REFERENCE && Z_REFCOUNT_P(variable) > 1;
+}
+
+/* Whether the element that is written is one of an object, such as an ArrayObject. */
+static bool is_element_of_object(const zend_execute_data *frame, const zend_op *opline)
+{
+	const zval *container = ZEND_CALL_VAR(frame, opline->op1.var);
+
+	if ((opline->opcode != ZEND_ASSIGN_DIM && opline->opcode != ZEND_ASSIGN_DIM_OP) || !(opline->op1_type & (IS_VAR | IS_CV))) {
+		return false;
+	}
+	if (Z_TYPE_P(container) == IS_INDIRECT) {
+		container = Z_INDIRECT_P(container);
+	}
+	ZVAL_DEREF(container);
+	return Z_TYPE_P(container) == IS_OBJECT;
 }
 
 static bool begins_with(const zend_string *name, const char *prefix)
@@ -40,35 +64,43 @@ static bool is_accessor(const zend_string *name)
 	return begins_with(name, "__get") || begins_with(name, "__set") || begins_with(name, "__isset") || begins_with(name, "offset");
 }
 
-/* Assigning to an element of an object, such as an ArrayObject, ends the old value before the new one is written. */
-static bool writes_to_object(const zend_execute_data *frame, const zend_op *opline)
+static bool is_destructor(const zend_string *name)
 {
-	const zval *container = ZEND_CALL_VAR(frame, opline->op1.var);
-
-	if (Z_TYPE_P(container) == IS_INDIRECT) {
-		container = Z_INDIRECT_P(container);
-	}
-	ZVAL_DEREF(container);
-	return opline->opcode == ZEND_ASSIGN_DIM && Z_TYPE_P(container) == IS_OBJECT;
+	return begins_with(name, "__destruct");
 }
 
-/* An assignment ends the old value last, but for its own result, which it copies from the place. */
-static bool is_last_step(const zend_execute_data *frame, const zend_op *opline, const zend_string *name)
+/* An assignment ends the old value last, but for its own result, which it copies from the place. An object writes the new value later. */
+static bool is_last_step(const zend_execute_data *frame, const zend_op *opline)
 {
 	return (opline->opcode == ZEND_ASSIGN || opline->opcode == ZEND_ASSIGN_DIM || opline->opcode == ZEND_ASSIGN_OBJ)
-		&& opline->result_type == IS_UNUSED && begins_with(name, "__destruct") && !writes_to_object(frame, opline);
+		&& opline->result_type == IS_UNUSED && !is_element_of_object(frame, opline);
 }
 
-static bool holds_place(const zend_execute_data *frame, const zend_execute_data *call)
+static bool holds(const zend_execute_data *frame, const zend_op *opline)
 {
-	const zend_op *opline = frame->opline;
-	const zend_string *name = call->func->common.function_name;
-	unsigned char kind = kinds[opline->opcode];
+	switch (kinds[opline->opcode]) {
+		case HOLDS_PLACE:
+			return true;
+		case HOLDS_FOUND:
+			return opline->op1_type == IS_VAR || is_shared_variable(frame, opline->op1_type, opline->op1)
+				|| is_element_of_object(frame, opline);
+		case HOLDS_OPERANDS:
+			return is_shared_variable(frame, opline->op1_type, opline->op1) || is_shared_variable(frame, opline->op2_type, opline->op2);
+		default:
+			return false;
+	}
+}
 
-	if (EXPECTED(!kind) || (kind == HOLDS_PLACE_OF_VAR && opline->op1_type != IS_VAR && !is_shared_variable(frame, opline))) {
+/* Whether the opcode of `frame` called this function. A function of C that ends a value may be in the middle of an array. */
+static bool holds_place(const zend_execute_data *frame, const zend_string *name)
+{
+	if (!ZEND_USER_CODE(frame->func->type)) {
+		return name && is_destructor(name);
+	}
+	if (EXPECTED(!holds(frame, frame->opline))) {
 		return false;
 	}
-	return !name || (!is_accessor(name) && !is_last_step(frame, opline, name));
+	return !name || (!is_accessor(name) && !(is_destructor(name) && is_last_step(frame, frame->opline)));
 }
 
 /* Whether an opcode below the running code, which called it without a call in the script, holds a place. */
@@ -78,8 +110,8 @@ bool hearth_opcode_holds_place(void)
 
 	for (; call; call = below) {
 		below = hearth_call_below(call);
-		if (below && call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP) && below->func && ZEND_USER_CODE(below->func->type)
-				&& UNEXPECTED(holds_place(below, call))) {
+		if (below && call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP) && below->func
+				&& UNEXPECTED(holds_place(below, call->func->common.function_name))) {
 			return true;
 		}
 	}

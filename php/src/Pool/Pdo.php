@@ -28,6 +28,7 @@ final class Pdo extends \PDO
 
     private readonly PdoFactory $factory;
     private readonly SessionTracker $session;
+    private readonly Sql $sql;
     private readonly string $driverName;
 
     /**
@@ -58,7 +59,8 @@ final class Pdo extends \PDO
         $pool['factory'] = $this->factory;
         $this->pool = new Pool(...$pool);
         $this->leases = $this->pool->leases();
-        $this->session = new SessionTracker($this->driverName, $this->pool);
+        $this->sql = Sql::of($this->driverName);
+        $this->session = new SessionTracker($this->driverName, $this->sql, $this->pool);
     }
 
     /** Returns the pool behind it, for its statistics and its operations. */
@@ -137,8 +139,8 @@ final class Pdo extends \PDO
         if (!$entry->watched || $entry->evictReason === 'broken') {
             $entry = $this->entry();
         }
-        if (!$entry->dirty) {
-            $entry->dirty = (Sql::$known[$sql] ?? $this->session->isChangedBy($entry, $sql)) || ($this->driverName === 'sqlite' && Sql::beginsTransaction($sql));
+        if ($this->sql->known[$sql] ?? $this->session->isChangedBy($entry, $sql)) {
+            $entry->dirty = true;
         }
 
         return $entry;
@@ -276,7 +278,7 @@ final class Pdo extends \PDO
             // The connection would return the id of an earlier borrower.
             return '0';
         }
-        if ($name === null && $this->driverName === 'pgsql') {
+        if ($this->driverName === 'pgsql') {
             $this->session->forgetEarlier($entry);
         }
 

@@ -11,23 +11,23 @@ namespace Hearth\Pool;
  */
 final class SessionTracker
 {
-    public function __construct(private readonly string $driverName, private readonly Pool $pool)
+    public function __construct(private readonly string $driverName, private readonly Sql $sql, private readonly Pool $pool)
     {
     }
 
     /** Whether a statement that is not among the known ones may change the state of its session. */
     public function isChangedBy(Entry $entry, string $sql): bool
     {
-        $changes = Sql::changesSession($sql);
-        if (Sql::recalls($sql)) {
+        $judgement = $this->sql->judge($sql);
+        if ($judgement & Sql::RECALLS) {
             $this->forgetEarlier($entry);
             $this->pool->resetAlways();
         }
-        if (!$changes && $this->driverName === 'pgsql' && Sql::isTransactional($sql)) {
+        if ($judgement === Sql::SETTLES && $this->driverName === 'pgsql') {
             $entry->unsettled = $entry->lease;
         }
 
-        return $changes;
+        return ($judgement & Sql::CHANGES) !== 0;
     }
 
     /** If this lease has run no statement yet, makes the session forget the values of an earlier lease. */

@@ -5,34 +5,55 @@ declare(strict_types=1);
 namespace Hearth\Pool;
 
 /**
- * Tells statements that may change the state of their session from those that cannot.
+ * Tells statements of one kind of database that may change the state of their session from those that cannot.
  *
- * It errs on the safe side: an unknown statement changes something, and so does a call of an unknown function. It does not
- * see what triggers, rules and the definitions of views do.
+ * It errs on the safe side: an unknown statement changes something, and so do a call of an unknown function and a text that
+ * cannot be read. It does not see what code of the database's own does without being called by name (triggers, rules, views,
+ * defaults, operators, casts), and takes a function with the name of a built-in one for that.
  *
  * @internal
  */
 final class Sql
 {
-    /** Text that may precede a statement. Not a comment that MySQL executes (`/*!`, `/*M!`). */
-    private const BEFORE = '/^[\s(;]*+(?:(?:--[^\n]*+\n|#[^\n]*+\n|\/\*(?!M?!).*?\*\/)\s*+)*+';
+    /** White space of a reading. */
+    private const SPACE = '[\x01\t-\r ]';
+
+    /** A name in a reading: of a quoted one there is only the first quote. */
+    private const NAME = '(?:[0-9a-z_$\x80-\xff]++|["`\[]\x01)';
+
+    /** Ends a keyword. */
+    private const END = '(?![0-9a-z_$\x80-\xff])';
+
+    /** What may precede a statement. */
+    private const BEFORE = '/^[\x01\t-\r (;]*+';
 
     /** Statements that leave nothing behind but rows, or changes that the end of their transaction undoes. */
-    private const CLEAN = self::BEFORE
-        . '(?:select|insert|update|delete|replace|with|values|table|show|explain|describe|desc|begin|start\s+transaction|commit|rollback'
-        . '|savepoint|release\s+savepoint|end|truncate|merge|analyze|create\s+table|create\s+(?:unique\s+)?index|alter\s+table|drop\s+table'
-        . '|drop\s+index|pragma\s+[\w.]+\s*;?\s*$|pragma\s+(?:\w+\.)?(?:table_x?info|index_x?info|index_list|foreign_key_list)\s*\()/is';
+    private const CLEAN = self::BEFORE . '(?:'
+        . '(?:(?:explain|describe|desc|analyze)(?:{s}++(?:analyze|verbose|extended|partitions|query{s}++plan|format{s}*+={s}*+\w++)|{s}*+\([^()]*+\))*+{s}*+)?+'
+        . '(?:select|insert|update|delete|replace|with|values|table|merge){e}'
+        . '|(?:explain|describe|desc){s}++{n}(?:{s}*+\.{s}*+{n})?+(?:{s}++(?:{n}|\'\x01))?+{s}*+;?+{s}*+$'
+        . '|(?:show|begin|start{s}++transaction|commit|rollback|savepoint|release{s}++savepoint|end|truncate|analyze'
+        . '|create{s}++table|create{s}++(?:unique{s}++)?+index|alter{s}++table|drop{s}++table|drop{s}++index){e}'
+        . '|pragma{s}++[\w."\x01]++;?+{s}*+$|pragma{s}++(?:\w++\.)?+(?:table_x?info|index_x?info|index_list|foreign_key_list){s}*+\()/';
+
+    /** Words in such a statement, besides INTO, that may change something; those of MySQL are variables, and sequences of MariaDB. */
+    private const SUSPICIOUS = '/\b(?:function|procedure)\b/';
+    private const SUSPICIOUS_MYSQL = '/@|\bsql_calc_found_rows\b|\bnextval\b|\b(?:next|previous){s}++value{s}++for\b/';
 
     /**
-     * Parts of such a statement that may change something. `@` = variables of MySQL (and addresses in literals, which only
-     * costs a reset); `u&"` = a name of PostgreSQL that cannot be read; INTO after anything but INSERT, REPLACE and MERGE
-     * makes a table or sets a variable.
+     * INTO after anything but INSERT, REPLACE and MERGE makes a table or sets a variable; before TEMP it makes a temporary
+     * table, also where a column has the name of one of those.
      */
-    private const SUSPICIOUS = '/@|\/\*M?!|sql_calc_found_rows|pg_temp|pg_settings|u&"|\bfunction\b|\bprocedure\b|;\s*\S'
-        . '|(?<!\binsert)(?<!\bignore)(?<!\breplace)(?<!\bmerge)(?<!_priority)(?<!\bdelayed)\s+into\b/i';
+    private const INTO = '/\b(?:insert|ignore|replace|merge|low_priority|high_priority|delayed){s}++into\b(?!{s}++(?:(?:local|global){s}++)?+temp(?:orary)?{e})(*SKIP)(*FAIL)|\binto\b/';
 
-    /** A name that is followed by a parenthesis: most likely a function, and a list of columns after INTO, TABLE and the like. */
-    private const CALLS = '/(?<![\w$])(?<!\binto\s)(?<!\btable\s)(?<!\bexists\s)(?<!\breferences\s)("(?:[^"]|"")+"|`(?:[^`]|``)+`|[a-z_$\x80-\xff][\w$\x80-\xff]*)\s*+\(/i';
+    /** A statement after another one. */
+    private const SECOND = '/;{s}*+[^\x01\t-\r ;]/';
+
+    /**
+     * What is followed by a parenthesis: most likely a function, or a list of columns after INTO, TABLE and the like. Captures
+     * such a keyword, the qualification of the name, and the name.
+     */
+    private const CALLS = '/(?<![0-9a-z_$\x80-\xff"`\[])(?:(into|table|exists|references){s}++)?((?:{n}{s}*+\.{s}*+)*+)({n}){s}*+\(/';
 
     /** Keywords and types that a parenthesis may follow, and functions that change nothing. */
     private const KNOWN = ' abs acos adddate addtime age all and any array array_agg array_append array_cat array_length array_position array_prepend '
@@ -69,66 +90,130 @@ final class Sql
         . 'with within xor year yearweek ';
 
     /** Those statements that begin or end a transaction. */
-    private const TRANSACTION = self::BEFORE . '(?:begin|start\s+transaction|commit|end|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b/is';
+    private const TRANSACTION = self::BEFORE . '(?:begin|start{s}++transaction|commit|end|rollback(?!{s}++(?:(?:work|transaction){s}++)?+to{e})){e}/';
+
+    /** Those that begin one in a way that SQLite's driver does not see. */
+    private const UNSEEN = self::BEFORE . '(?:begin|savepoint){e}/';
+
+    /** Names by which a statement asks for what the session remembers; looked for in the text itself, so also in quoted names. */
+    private const MEMORIES = [
+        'mysql' => '/\b(?:last_insert_id|found_rows|row_count|lastval|currval)\b|@@[^,;()]*\b(?:identity|warning_count|error_count)\b|\/\*[mM]?!.*\b(?:warnings|errors|diagnostics|previous)\b/s',
+        'pgsql' => '/\b(?:lastval|currval)\b|u&"/',
+    ];
+
+    /** The same in a reading. */
+    private const SHOWS_MEMORIES = '/^[\x01\t-\r (;]*+(?:show{s}++(?:count|warnings|errors){e}|get{s}.*\bdiagnostics\b)|\bprevious{s}++value{s}++for\b/s';
+
+    /** What `judge()` tells of a statement: it may change the state of its session, */
+    public const CHANGES = 1;
+
+    /** it begins or ends a transaction, */
+    public const SETTLES = 2;
+
+    /** it asks for something that the session remembers of earlier statements, maybe of another lease. */
+    public const RECALLS = 4;
 
     /**
-     * @var array<string, bool> judgements by statement; to be read only, where a call would cost too much. Statements that
-     *     begin or end a transaction are left out: the code that counts those must see each of them
+     * @var array<string, bool> whether they may change their session, by statement; to be read only, where a call would cost too
+     *     much. Statements that begin or end a transaction or recall something are left out: what acts on that must see each
      */
-    public static array $known = [];
+    public array $known = [];
 
-    /** @var array<string, true>|null */
-    private static ?array $harmless = null;
+    /** @var array<string, self> by the name of PDO's driver */
+    private static array $all = [];
 
-    public static function changesSession(string $sql): bool
+    /** @var array<string, true> */
+    private readonly array $harmless;
+
+    /** @var array<string, string> */
+    private static array $patterns = [];
+
+    private function __construct(private readonly string $driver)
     {
-        return self::$known[$sql] ?? self::judge($sql);
+        $this->harmless = \array_fill_keys(\explode(' ', \trim(self::KNOWN)), true);
     }
 
-    /** Whether the statement begins or ends a transaction. */
-    public static function isTransactional(string $sql): bool
+    public static function of(string $driver): self
     {
-        return \preg_match(self::TRANSACTION, $sql) === 1;
+        return self::$all[$driver] ??= new self($driver);
     }
 
-    /** Whether the statement asks for something that the session remembers of earlier statements, maybe of another lease. */
-    public static function recalls(string $sql): bool
+    /** @return int of CHANGES, SETTLES and RECALLS */
+    public function judge(string $sql): int
     {
-        return \preg_match('/\b(?:last_insert_id|found_rows|row_count|lastval|currval)\b|\bshow\s+(?:count|warnings|errors)\b|@@(?:identity|last_insert_id|warning_count|error_count)/i', $sql) === 1;
-    }
-
-    public static function beginsTransaction(string $sql): bool
-    {
-        return \preg_match(self::BEFORE . '(?:begin|start\s+transaction|savepoint)\b/is', $sql) === 1;
-    }
-
-    private static function judge(string $sql): bool
-    {
-        $changes = \preg_match(self::CLEAN, $sql) !== 1 || \preg_match(self::SUSPICIOUS, $sql) !== 0 || self::callsUnknown($sql);
-        if (\strlen($sql) < 4096 && !self::isTransactional($sql)) {
-            if (\count(self::$known) >= 1000) {
-                self::$known = [];
+        $readings = SqlText::readings($this->driver, $sql);
+        $lower = \strtolower($sql);
+        $changes = self::namesState($lower) || $this->mayChange($readings);
+        $others = (self::has(self::TRANSACTION, $readings[0] ?? '') ? self::SETTLES : 0) | ($this->recalls($lower, $readings[0] ?? '') ? self::RECALLS : 0);
+        if ($others === 0 && \strlen($sql) < 4096) {
+            if (\count($this->known) >= 1000) {
+                $this->known = [];
             }
-            self::$known[$sql] = $changes;
+            $this->known[$sql] = $changes;
         }
 
-        return $changes;
+        return $changes ? $others | self::CHANGES : $others;
     }
 
-    /** Whether the statement may call a function that is not known to change nothing. */
-    private static function callsUnknown(string $sql): bool
+    /** @param non-empty-list<?string> $readings */
+    private function mayChange(array $readings): bool
     {
-        self::$harmless ??= \array_fill_keys(\explode(' ', \trim(self::KNOWN)), true);
-        if (\preg_match_all(self::CALLS, $sql, $calls, \PREG_OFFSET_CAPTURE) === false) {
-            return true;
-        }
-        foreach ($calls[1] as [$name, $at]) {
-            $isKnown = isset(self::$harmless[\strtolower($name)]) && ($at === 0 || $sql[$at - 1] !== '.');
-            if (!$isKnown && \preg_match('/\b(?:into|table|exists|references|update)\s+(?:[\w$"`]+\s*\.\s*)?$/i', \substr($sql, 0, $at)) !== 1) {
+        foreach ($readings as $index => $text) {
+            // The server refuses a statement that its settings leave open; only the usual settings are certain.
+            if ($text === null ? $index === 0 : $this->readingMayChange($text)) {
                 return true;
             }
         }
 
         return false;
+    }
+
+    private function readingMayChange(string $text): bool
+    {
+        return !self::has(self::CLEAN, $text) || self::has(self::SUSPICIOUS, $text)
+            || (\str_contains($text, ';') && self::has(self::SECOND, $text))
+            || (\str_contains($text, 'into') && self::has(self::INTO, $text))
+            || ($this->driver === 'mysql' && self::has(self::SUSPICIOUS_MYSQL, $text))
+            || ($this->driver === 'sqlite' && self::has(self::UNSEEN, $text))
+            || $this->callsUnknown($text);
+    }
+
+    private function recalls(string $lower, string $text): bool
+    {
+        return isset(self::MEMORIES[$this->driver])
+            && (self::has(self::MEMORIES[$this->driver], $lower) || ($this->driver === 'mysql' && self::has(self::SHOWS_MEMORIES, $text)));
+    }
+
+    /** Whether the statement has the name, maybe quoted, of something that belongs to its session; `u&"` = a name that cannot be read. */
+    private static function namesState(string $lower): bool
+    {
+        return \str_contains($lower, 'pg_temp') || \str_contains($lower, 'pg_settings') || \str_contains($lower, 'u&"')
+            || (\str_contains($lower, 'temp') && \preg_match('/\bcreate\b/', $lower) !== 0);
+    }
+
+    /** Whether the statement may call a function that is not known to change nothing. */
+    private function callsUnknown(string $text): bool
+    {
+        if (\preg_match_all(self::$patterns[self::CALLS] ??= self::pattern(self::CALLS), $text, $calls, \PREG_SET_ORDER) === false) {
+            return true;
+        }
+        foreach ($calls as [, $keyword, $qualification, $name]) {
+            if ($keyword === '' && ($qualification !== '' || !isset($this->harmless[$name]))) {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /** Whether the text has a part that matches; also if PCRE gives up. */
+    private static function has(string $pattern, string $text): bool
+    {
+        return \preg_match(self::$patterns[$pattern] ??= self::pattern($pattern), $text) !== 0;
+    }
+
+    private static function pattern(string $pattern): string
+    {
+        return \strtr($pattern, ['{s}' => self::SPACE, '{n}' => self::NAME, '{e}' => self::END]);
     }
 }

@@ -35,6 +35,7 @@ final class Sqlite implements Database
             '`PRAGMA`' => ['PRAGMA foreign_keys = 1', 'SELECT * FROM pragma_foreign_keys'],
             '`ATTACH`' => ["ATTACH ':memory:' AS mine", 'SELECT COUNT(*) FROM mine.sqlite_master'],
             'temporary table' => ['CREATE TEMP TABLE mine (a INT)', 'SELECT COUNT(*) FROM mine'],
+            'temporary table (`temp.x`)' => ['CREATE TABLE temp.mine (a INT)', 'SELECT COUNT(*) FROM mine'],
             'function' => ['->$c->sqliteCreateFunction("mine", static fn () => 7)', 'SELECT mine()'],
             'attributes (`ATTR_CASE`)' => ['->$c->setAttribute(\PDO::ATTR_CASE, \PDO::CASE_UPPER)', '->$c->getAttribute(\PDO::ATTR_CASE)'],
         ];

@@ -209,6 +209,11 @@ trait RedisForwarding
             $entry = $this->pool->leases()->renewed($entry);
         }
         $entry->watched = true;
+        if ($entry->ran !== $entry->lease) {
+            $entry->ran = $entry->lease;
+            // The error of an earlier lease is none of this one.
+            $entry->connection->clearLastError();
+        }
 
         return $entry;
     }

@@ -90,6 +90,33 @@ final class RedisTest extends TestCase
         });
     }
 
+    /** @return array<string, array{\Closure(Redis): mixed, \Closure(Redis): mixed}> what may change a connection, and what shows it */
+    public static function hiddenChanges(): array
+    {
+        $info = static fn (Redis $redis) => \preg_match('/ flags=(\w+) db=(\d+) /', $redis->rawCommand('CLIENT', 'INFO'), $found) ? [$found[1], $found[2]] : null;
+
+        return [
+            'a raw command in lower case' => [static fn (Redis $redis) => $redis->rawcommand('select', '5'), $info],
+            'a method in other case' => [static fn (Redis $redis) => $redis->SELECT(5), $info],
+            'tracking' => [static fn (Redis $redis) => $redis->client('tracking', 'on'), $info],
+            'SELECT in a script' => [static fn (Redis $redis) => $redis->eval("redis.call('select', 7)"), $info],
+            'an error' => [static fn (Redis $redis) => $redis->eval('return nothing'), static fn (Redis $redis) => $redis->getLastError()],
+            'an error, after a command' => [static fn (Redis $redis) => $redis->eval('return nothing'), static fn (Redis $redis) => $redis->ping() ? $redis->getLastError() : ''],
+        ];
+    }
+
+    /** @dataProvider hiddenChanges */
+    public function testAHiddenChangeDoesNotReachTheNextLease(\Closure $change, \Closure $show): void
+    {
+        $this->inTask(function () use ($change, $show): void {
+            $clean = async(fn () => $show($this->redis(size: 1)))->await();
+            $this->redis->pool()->close();
+            $redis = $this->redis(size: 1);
+            async(static fn () => $change($redis))->await();
+            self::assertSame($clean, async(static fn () => $show($redis))->await());
+        });
+    }
+
     public function testPlainCommandsNeedNoReset(): void
     {
         $this->inTask(function (): void {

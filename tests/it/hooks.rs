@@ -182,6 +182,11 @@ rows! {
         return pcntl_waitid(P_ALL, null, $about, WEXITED) && $about['pid'] === $child ? 'ok' : 'not';"#);
     pcntl_sigtimedwait: row("`pcntl_sigtimedwait`, `pcntl_sigwaitinfo`", "no signal, until the time is over", Needs::Nothing,
         "return in_array(pcntl_sigtimedwait([SIGUSR2], $about, 0, 400000000), [-1, false], true) ? 'ok' : 'a signal';");
+    pthread_join: row("FFI: `pthread_join`", "a thread of a library", Needs::Nothing,
+        r#"$c = FFI::cdef('int pthread_create(unsigned long *, void *, void *, void *); int pthread_join(unsigned long, void **); int usleep(unsigned);');
+        $thread = FFI::new('unsigned long'); $value = FFI::new('void *');
+        $c->pthread_create(FFI::addr($thread), null, FFI::cast('void *', $c->usleep), FFI::cast('void *', 400000));
+        return $c->pthread_join($thread->cdata, FFI::addr($value)) === 0 && FFI::isNull($value) ? 'ok' : 'not';"#);
     #[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
     gethostbyname: row("`gethostbyname`", "a slow name server", Needs::Resolver,
         "return gethostbyname('late' . mt_rand() . '.example.test') === '127.0.0.9' ? 'ok' : 'not resolved';");
@@ -332,6 +337,33 @@ fn a_look_up_that_is_cancelled_once_or_twice_ends_before_its_answer() {
     server.stop();
 }
 
+/// libcurl joins its resolver's thread, which goes on until the name server has answered.
+#[test]
+#[ignore = "needs root: a name server of its own, on port 53 and in a mount name space"]
+fn a_transfer_that_ends_before_its_name_is_looked_up_stops_no_other_task() {
+    let server = start(&row(
+        "",
+        "",
+        Needs::Resolver,
+        r#"$longest = 0; $last = hrtime(true);
+        $ticks = Hearth\async(function () use (&$longest, &$last) {
+            while (true) { usleep(5000); $longest = max($longest, hrtime(true) - $last); $last = hrtime(true); }
+        });
+        $fetch = function (int $limit) {
+            $curl = curl_init('http://late' . mt_rand() . '.example.test/');
+            curl_setopt_array($curl, [CURLOPT_CONNECTTIMEOUT_MS => $limit, CURLOPT_RETURNTRANSFER => true]);
+            curl_exec($curl); return curl_errno($curl);
+        };
+        $timed_out = $fetch(50) === CURLE_OPERATION_TIMEDOUT;
+        $task = Hearth\async(fn () => $fetch(5000)); usleep(50000); $task->cancel(); $cancelled = false;
+        try { $task->await(); } catch (Hearth\CancelledError) { $cancelled = true; }
+        $ticks->cancel();
+        return $timed_out && $cancelled && $longest < 150000000 ? 'ok' : json_encode([$timed_out, $cancelled, $longest]);"#,
+    ));
+    assert_eq!(ok(&server.get("/")), "ok");
+    server.stop();
+}
+
 #[test]
 fn the_table_in_the_docs_is_these_rows() {
     let path: PathBuf = testkit::checkout().join("docs/reference/what-yields.md");
@@ -398,6 +430,8 @@ fn table() -> String {
          - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\
          - `lockf()` of a library: libc takes that record lock itself. No extension of Debian waits in it.\n\
          - `res_query()`, `res_search()` and their relatives: no extension of Debian calls them in a request, only `res_nsearch()`.\n\
+         - `pthread_cond_wait()`, `sem_wait()` and their relatives: the libraries of Debian's extensions wait there for threads that\n\
+         \x20 compute (LZMA, Zstandard, image formats), or, in a pool of unixODBC, while they hold a lock.\n\
          - `getservbyname()`, `getprotobyname()` and their relatives: libc reads `/etc/services` and `/etc/protocols`.\n\
          - Opening a named pipe (FIFO) that has no peer yet: the kernel waits in `open`, without a descriptor.\n\
          - Any call while PHP compiles a file, loads a class, collects garbage or, before PHP 8.4, calls a destructor:\n\

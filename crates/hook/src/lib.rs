@@ -22,6 +22,7 @@ mod opcache;
 mod owners;
 mod poll;
 mod process;
+mod pthread_join;
 mod pthread_locks;
 mod record_locks;
 mod resolver;

@@ -132,6 +132,19 @@ rows! {
         r#"$s = socket_create(AF_INET, SOCK_DGRAM, SOL_UDP); socket_bind($s, '127.0.0.1', 0);
         socket_set_option($s, SOL_SOCKET, SO_RCVTIMEO, ['sec' => 0, 'usec' => 400000]);
         return @socket_recvfrom($s, $data, 10, 0, $from, $port) === false ? 'ok' : 'something';"#);
+    stream_select_file: row("`stream_select` with a regular file in `$except`, until its time is over", "nothing", Needs::Nothing,
+        r#"$none = null; $except = [fopen('app.php', 'r')];
+        return stream_select($none, $none, $except, 0, 400000) === 0 ? 'ok' : 'not';"#);
+    timerfd: row("FFI: `read` of a `timerfd`, an `inotify` descriptor", "time, a file", Needs::Nothing,
+        r#"$c = FFI::cdef('int timerfd_create(int, int); int timerfd_settime(int, int, long *, void *); int inotify_init(void);
+            int inotify_add_watch(int, const char *, unsigned); long read(int, void *, unsigned long); int close(int);');
+        $time = FFI::new('long[4]'); $time[3] = 200000000; $bytes = FFI::new('char[1024]');
+        $timer = $c->timerfd_create(1, 0); $c->timerfd_settime($timer, 0, FFI::addr($time[0]), null);
+        $read = [$c->read($timer, $bytes, 8)];
+        $watch = $c->inotify_init(); $file = tempnam('.', 'watched'); $c->inotify_add_watch($watch, $file, 4);
+        $p = proc_open(['sh', '-c', 'sleep 0.2; touch ' . $file], [], $pipes); $read[] = $c->read($watch, $bytes, 1024); proc_close($p);
+        array_map([$c, 'close'], [$timer, $watch]);
+        return $read === [8, 16] ? 'ok' : json_encode($read);"#);
     sleep: Row { wait: 1.0, ..row("`sleep`", "time", Needs::Nothing, "sleep(1); return 'ok';") };
     usleep: row("`usleep`", "time", Needs::Nothing, "usleep(400000); return 'ok';");
     time_nanosleep: row("`time_nanosleep`", "time", Needs::Nothing, "return time_nanosleep(0, 400000000) === true ? 'ok' : 'interrupted';");

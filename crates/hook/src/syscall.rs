@@ -129,9 +129,10 @@ pub fn exit_now(code: c_int) -> ! {
 /// The kind of a descriptor, as far as blocking goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Reads and writes do not wait for another process: regular files and the like.
+    /// Reads and writes do not wait for another process: regular files, directories and disks.
     File,
     Socket,
+    /// All else. Where poll(2) cannot wait for it, as for /dev/null, it always says that it is ready.
     Pipe,
 }
 
@@ -141,8 +142,9 @@ pub(crate) fn kind(fd: c_int) -> Kind {
     };
     match mode & libc::S_IFMT {
         libc::S_IFSOCK => Kind::Socket,
-        libc::S_IFIFO | libc::S_IFCHR => Kind::Pipe,
-        _ => Kind::File,
+        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK => Kind::File,
+        // Pipes, devices, and what has no type: timerfd, eventfd, signalfd, inotify.
+        _ => Kind::Pipe,
     }
 }
 

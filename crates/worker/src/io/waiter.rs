@@ -63,14 +63,19 @@ fn errno(error: std::io::Error) -> Refused {
     Refused::Errno(error.raw_os_error().unwrap_or(libc::EBADF))
 }
 
+/// Claims the descriptors. Of one that the reactor refuses (EPERM), as a regular file, nothing is reported: poll(2) says either at once or
+/// never that it is ready.
 fn claim(fds: &[pollfd]) -> Result<Vec<Claim>, Refused> {
     let holder = TaskRef::current();
     fds.iter()
         .filter(|entry| entry.fd >= 0)
-        .map(|entry| {
+        .filter_map(|entry| {
             let (_, room) = wants(events_of(fds, entry.fd));
-            let descriptor = descriptors::get(entry.fd, room).map_err(errno)?;
-            Claim::new(descriptor, holder, room)
+            match descriptors::get(entry.fd, room) {
+                Ok(descriptor) => Some(Claim::new(descriptor, holder, room)),
+                Err(error) if error.raw_os_error() == Some(libc::EPERM) => None,
+                Err(error) => Some(Err(errno(error))),
+            }
         })
         .collect()
 }

@@ -50,7 +50,7 @@ pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};
 pub use pthread_locks::{forget_locks, locks_held};
 pub use record_locks::has_record_locks;
 pub use sched::set_long_slice;
-pub use syscall::{errno, exit_now, identity, is_stream, poll_now, set_errno};
+pub use syscall::{errno, exit_now, identity, is_tcp, poll_now, set_errno};
 
 /// The readiness of a descriptor that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,8 +81,10 @@ pub trait Waiter: Sync {
     fn poll_drained(&self, _entry: &mut libc::pollfd, _timeout: Option<Duration>) -> Option<i32> {
         None
     }
-    /// Notes that a receive on this stream socket got less than it asked for: nothing is there until more arrives.
+    /// Notes that a receive on this socket got less than it asked for: with TCP, nothing is there until more arrives.
     fn drained(&self, _fd: i32) {}
+    /// Notes that something is there.
+    fn refilled(&self, _fd: i32) {}
     /// Waits for `time`; false when the wait was ended early, by a signal, too.
     fn sleep(&self, time: Duration) -> bool;
     /// Runs `work` on another thread and waits for it; false when the wait was ended early. The work then goes on, so it

@@ -44,6 +44,16 @@ pub(crate) fn received(fd: c_int, flags: c_int, length: ssize_t) {
     }
 }
 
+/// Notes whether more is there after a receive with these flags got something, or less than it asked for. The urgent byte and the error
+/// queue (MSG_OOB, MSG_ERRQUEUE) say nothing about what else is there.
+fn note_filling(waiter: &dyn Waiter, (fd, flags): (c_int, c_int), is_short: bool) {
+    if flags & libc::MSG_PEEK != 0 {
+        waiter.refilled(fd);
+    } else if is_short && flags & (libc::MSG_OOB | libc::MSG_ERRQUEUE) == 0 {
+        waiter.drained(fd);
+    }
+}
+
 /// Notes that the running task, if any, has sent something.
 pub(crate) fn sent(fd: c_int, length: ssize_t) {
     if length > 0
@@ -106,12 +116,10 @@ unsafe extern "C" fn recvfrom(
     if !waits_for_all {
         let received = once(0, flags);
         self::received(fd, flags, received);
-        if received > 0
-            && received.unsigned_abs() < length
-            && flags & libc::MSG_PEEK == 0
-            && let Some(waiter) = waiter
+        if let Some(waiter) = waiter
+            && received > 0
         {
-            waiter.drained(fd);
+            note_filling(waiter, (fd, flags), received.unsigned_abs() < length);
         }
         return received;
     }

@@ -103,21 +103,28 @@ pub fn identity(fd: c_int) -> Option<(u64, u64)> {
     stat(fd).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// Whether `fd` is a stream socket, where a receive gets as much as there is.
-pub fn is_stream(fd: c_int) -> bool {
-    let mut kind: c_int = 0;
+/// Returns the value of an option of SOL_SOCKET that is a number.
+pub(crate) fn socket_option(fd: c_int, option: c_int) -> Option<c_int> {
+    let mut value: c_int = 0;
     let mut length = size_of::<c_int>() as libc::socklen_t;
-    // SAFETY: kind and length describe room for one int.
+    // SAFETY: value and length describe room for one int.
     let done = unsafe {
         libc::getsockopt(
             fd,
             libc::SOL_SOCKET,
-            libc::SO_TYPE,
-            (&raw mut kind).cast(),
+            option,
+            (&raw mut value).cast(),
             &raw mut length,
         )
     };
-    done == 0 && kind == libc::SOCK_STREAM
+    (done == 0).then_some(value)
+}
+
+/// Whether `fd` is a TCP socket. There a receive gets as much as there is, up to an urgent mark. A Unix socket ends a receive behind a
+/// descriptor that was passed and where the credentials change; SCTP at the end of a message.
+pub fn is_tcp(fd: c_int) -> bool {
+    socket_option(fd, libc::SO_TYPE) == Some(libc::SOCK_STREAM)
+        && socket_option(fd, libc::SO_PROTOCOL) == Some(libc::IPPROTO_TCP)
 }
 
 /// Ends this process without its exit handlers, which in a forked process are the parent's.

@@ -36,7 +36,9 @@ pub(crate) struct Descriptor {
     waker: RefCell<Option<Waker>>,
     /// Whether PHP has read everything that was there, and the reactor has not reported anything since.
     drained: Cell<bool>,
-    is_stream: bool,
+    /// Whether a receive that got less than it asked for has read everything that was there: not where it may have ended at an urgent
+    /// mark.
+    may_drain: Cell<bool>,
 }
 
 thread_local! {
@@ -44,12 +46,14 @@ thread_local! {
 }
 
 /// Returns what to register for. Room to write only while a task waits for it: a Unix socket reports room each time its
-/// other end reads, so that a database that reads a query would wake this thread once more, besides its answer.
+/// other end reads, so that a database that reads a query would wake this thread once more, besides its answer. Urgent data is
+/// reported together with readability.
 fn interest(room: bool) -> Interest {
+    let always = Interest::READABLE | Interest::PRIORITY;
     if room {
-        Interest::READABLE | Interest::WRITABLE
+        always | Interest::WRITABLE
     } else {
-        Interest::READABLE
+        always
     }
 }
 
@@ -76,7 +80,7 @@ pub(crate) fn get(fd: RawFd, room: bool) -> io::Result<Rc<Descriptor>> {
             waiting: Cell::new(None),
             waker: RefCell::new(None),
             drained: Cell::new(false),
-            is_stream: hook::is_stream(fd),
+            may_drain: Cell::new(hook::is_tcp(fd)),
         });
         table[index] = Some(Rc::clone(&made));
         Ok(made)
@@ -178,21 +182,30 @@ impl Descriptor {
         Ok(())
     }
 
-    /// Notes that everything that was there has been read.
+    /// Notes that a receive got less than it asked for.
     pub(crate) fn set_drained(&self) {
-        // More datagrams may be there: a receive never gets two.
-        if !self.is_stream {
+        if !self.may_drain.get() {
             return;
         }
         let registration = self.registration.borrow();
         let Some(registration) = registration.as_ref() else {
             return;
         };
+        // A mark behind which something is there was reported together with it.
+        if registration.try_io(Interest::PRIORITY, |_| Ok(())).is_ok() {
+            self.may_drain.set(false);
+            return;
+        }
         // What the reactor reported before is about bytes that are read by now.
         let _ = registration.try_io(Interest::READABLE, |_| -> io::Result<()> {
             Err(io::ErrorKind::WouldBlock.into())
         });
         self.drained.set(true);
+    }
+
+    /// Notes that something is there.
+    pub(crate) fn set_refilled(&self) {
+        self.drained.set(false);
     }
 
     pub(crate) fn is_drained(&self) -> bool {

@@ -317,6 +317,12 @@ impl Waiter for TokioWaiter {
         }
     }
 
+    fn refilled(&self, fd: i32) {
+        if let Some(descriptor) = descriptors::known(fd) {
+            descriptor.set_refilled();
+        }
+    }
+
     fn sleep(&self, time: Duration) -> bool {
         let sleep = tokio::time::sleep(time.min(FOR_EVER));
         php::wait(unless_interrupted(sleep)).is_ok_and(|slept| slept.is_some())

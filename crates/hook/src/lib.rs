@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 mod blocking_waiter;
+mod connections;
 mod fcntl;
 mod files;
 mod getaddrinfo;
@@ -18,6 +19,7 @@ mod inherit;
 mod lock_description;
 mod lock_ranges;
 mod lock_wait;
+mod messages;
 mod opcache;
 mod owners;
 mod poll;

@@ -1,16 +1,46 @@
-//! Hooks of recv, send and their relatives, connect and accept. They try the call without blocking first.
+//! Hooks of recv and send. They try the call without blocking first. See messages.rs for recvmsg, sendmsg and MSG_WAITALL.
 
-use libc::{c_int, c_long, c_void, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use std::cell::OnceCell;
+use std::time::{Duration, Instant};
 
-use crate::{Interest, Waiter, installed, owners, syscall, wait_ready, waiter};
+use libc::{c_int, c_void, iovec, size_t, sockaddr, socklen_t, ssize_t};
+
+use crate::{Interest, Waiter, installed, messages, owners, syscall, wait_ready, waiter};
+
+/// How long one call may wait, from its first wait on: SO_RCVTIMEO or SO_SNDTIMEO.
+pub(crate) struct Limit {
+    pub(crate) interest: Interest,
+    end: OnceCell<Option<Instant>>,
+}
+
+impl Limit {
+    pub(crate) fn new(interest: Interest) -> Self {
+        Self {
+            interest,
+            end: OnceCell::new(),
+        }
+    }
+
+    /// Returns the time that is left; `None` is no limit.
+    pub(crate) fn left(&self, fd: c_int) -> Option<Duration> {
+        let option = match self.interest {
+            Interest::Read => libc::SO_RCVTIMEO,
+            Interest::Write => libc::SO_SNDTIMEO,
+        };
+        let of_socket = || Instant::now().checked_add(syscall::socket_timeout(fd, option)?);
+        let end = *self.end.get_or_init(of_socket);
+        end.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+}
 
 /// Tries `call` with MSG_DONTWAIT. While a blocking descriptor gives EAGAIN, waits and tries again.
-fn retry(
+pub(crate) fn retry(
     waiter: Option<&dyn Waiter>,
     (fd, flags): (c_int, c_int),
-    interest: Interest,
-    call: impl Fn(c_int) -> ssize_t,
+    limit: &Limit,
+    mut call: impl FnMut(c_int) -> ssize_t,
 ) -> ssize_t {
+    let interest = limit.interest;
     if owners::refuses(fd) {
         // To a PHP stream, any other error of a receive is the end of the stream, for the task that waits on it, too.
         if interest == Interest::Read && syscall::errno() == libc::EBUSY {
@@ -26,12 +56,7 @@ fn retry(
         if result >= 0 || syscall::errno() != libc::EAGAIN || syscall::is_nonblocking(fd) {
             return result;
         }
-        let option = if interest == Interest::Read {
-            libc::SO_RCVTIMEO
-        } else {
-            libc::SO_SNDTIMEO
-        };
-        if !wait_ready(waiter, fd, interest, syscall::socket_timeout(fd, option)) {
+        if !wait_ready(waiter, fd, interest, limit.left(fd)) {
             return -1;
         }
     }
@@ -52,6 +77,17 @@ fn note_filling(waiter: &dyn Waiter, (fd, flags): (c_int, c_int), is_short: bool
     } else if is_short && flags & (libc::MSG_OOB | libc::MSG_ERRQUEUE) == 0 {
         waiter.drained(fd);
     }
+}
+
+/// Whether an error waits on the socket. A blocking call that has transferred something leaves it to the next one.
+pub(crate) fn has_error(fd: c_int) -> bool {
+    let mut entry = [libc::pollfd {
+        fd,
+        events: 0,
+        revents: 0,
+    }];
+    syscall::poll_now(&mut entry);
+    entry[0].revents & libc::POLLERR != 0
 }
 
 /// Notes that the running task, if any, has sent something.
@@ -103,46 +139,68 @@ unsafe extern "C" fn recvfrom(
     from_length: *mut socklen_t,
 ) -> ssize_t {
     let waiter = waiter();
-    let waits_for_all = flags & libc::MSG_WAITALL != 0 && waiter.is_some();
-    let once = |offset: usize, flags: c_int| {
-        retry(waiter, (fd, flags), Interest::Read, |flags| {
-            let (to, room) = (buffer.cast::<u8>().wrapping_add(offset), length - offset);
-            // SAFETY: the caller's own promise; offset <= length.
-            syscall::size(unsafe {
-                libc::syscall(libc::SYS_recvfrom, fd, to, room, flags, from, from_length)
-            })
-        })
-    };
-    if !waits_for_all {
-        let received = once(0, flags);
-        self::received(fd, flags, received);
-        if let Some(waiter) = waiter
-            && received > 0
-        {
-            note_filling(waiter, (fd, flags), received.unsigned_abs() < length);
-        }
-        return received;
+    if let Some(waiter) = waiter
+        && messages::waits_for_all(fd, flags)
+    {
+        // SAFETY: the caller's own promise.
+        return unsafe { receive_all(waiter, (fd, flags), (buffer, length), (from, from_length)) };
     }
-    receive_all(length, |offset| {
-        let n = once(offset, flags & !libc::MSG_WAITALL);
-        if n > 0 {
-            received(fd, flags, n);
-        }
-        n
-    })
+    let limit = Limit::new(Interest::Read);
+    let received = retry(waiter, (fd, flags), &limit, |flags| {
+        // SAFETY: the caller's own promise.
+        syscall::size(unsafe {
+            libc::syscall(
+                libc::SYS_recvfrom,
+                fd,
+                buffer,
+                length,
+                flags,
+                from,
+                from_length,
+            )
+        })
+    });
+    self::received(fd, flags, received);
+    if let Some(waiter) = waiter
+        && received > 0
+    {
+        note_filling(waiter, (fd, flags), received.unsigned_abs() < length);
+    }
+    received
 }
 
-/// Calls `once` with the bytes received so far until `length` bytes, the end of the stream or an error.
-fn receive_all(length: usize, once: impl Fn(usize) -> ssize_t) -> ssize_t {
-    let mut done: usize = 0;
-    while done < length {
-        match once(done) {
-            n if n > 0 => done += n.unsigned_abs(),
-            n if done == 0 => return n,
-            _ => break,
-        }
+/// Receives with MSG_WAITALL, as recvfrom(2).
+///
+/// # Safety
+/// As recvfrom(2).
+unsafe fn receive_all(
+    waiter: &dyn Waiter,
+    call: (c_int, c_int),
+    (buffer, length): (*mut c_void, size_t),
+    (from, from_length): (*mut sockaddr, *mut socklen_t),
+) -> ssize_t {
+    let mut vector = iovec {
+        iov_base: buffer,
+        iov_len: length,
+    };
+    let mut message = messages::EMPTY;
+    message.msg_iov = &raw mut vector;
+    message.msg_iovlen = 1;
+    message.msg_name = from.cast();
+    // SAFETY: null or valid, says recvfrom(2).
+    if let Some(room) = unsafe { from_length.as_ref() } {
+        message.msg_namelen = *room;
     }
-    done.cast_signed()
+    // SAFETY: the message refers to the caller's buffers, which are valid by its own promise.
+    let received = unsafe { messages::receive_all(waiter, call, &mut message) };
+    // SAFETY: as before.
+    if let Some(room) = unsafe { from_length.as_mut() }
+        && received >= 0
+        && !from.is_null()
+    {
+        *room = message.msg_namelen;
+    }
+    received
 }
 
 #[unsafe(no_mangle)]
@@ -157,16 +215,6 @@ unsafe extern "C" fn __recvfrom_chk(
 ) -> ssize_t {
     // SAFETY: the caller's own promise.
     unsafe { recvfrom(fd, buffer, length, flags, from, from_length) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    let length = retry(waiter(), (fd, flags), Interest::Read, |flags| {
-        // SAFETY: the caller's own promise.
-        syscall::size(unsafe { libc::syscall(libc::SYS_recvmsg, fd, message, flags) })
-    });
-    received(fd, flags, length);
-    length
 }
 
 #[unsafe(no_mangle)]
@@ -191,9 +239,10 @@ unsafe extern "C" fn sendto(
     to_length: socklen_t,
 ) -> ssize_t {
     let waiter = waiter();
+    let limit = Limit::new(Interest::Write);
     let mut done: usize = 0;
     loop {
-        let sent = retry(waiter, (fd, flags), Interest::Write, |flags| {
+        let sent = retry(waiter, (fd, flags), &limit, |flags| {
             let from = buffer.cast::<u8>().wrapping_add(done);
             // SAFETY: the caller's own promise; done <= length.
             syscall::size(unsafe {
@@ -218,134 +267,9 @@ unsafe extern "C" fn sendto(
             || flags & libc::MSG_DONTWAIT != 0
             || waiter.is_none()
             || syscall::is_nonblocking(fd)
+            || has_error(fd)
         {
             return done.cast_signed();
         }
     }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
-    let length = retry(waiter(), (fd, flags), Interest::Write, |flags| {
-        // SAFETY: the caller's own promise.
-        syscall::size(unsafe { libc::syscall(libc::SYS_sendmsg, fd, message, flags) })
-    });
-    sent(fd, length);
-    length
-}
-
-/// # Safety
-/// As connect(2).
-unsafe fn real_connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
-    // SAFETY: the caller's own promise.
-    unsafe { libc::syscall(libc::SYS_connect, fd, address, length) as c_int }
-}
-
-fn set_nonblocking(fd: c_int, on: bool) {
-    // SAFETY: F_GETFL touches no memory of ours.
-    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
-    let flags = if on {
-        flags | libc::O_NONBLOCK
-    } else {
-        flags & !libc::O_NONBLOCK
-    };
-    // SAFETY: nor does F_SETFL.
-    unsafe { libc::fcntl(fd, libc::F_SETFL, flags) };
-}
-
-fn socket_error(fd: c_int) -> c_int {
-    let mut error: c_int = 0;
-    let mut length = size_of::<c_int>() as socklen_t;
-    // SAFETY: room for one int.
-    unsafe {
-        libc::getsockopt(
-            fd,
-            libc::SOL_SOCKET,
-            libc::SO_ERROR,
-            (&raw mut error).cast(),
-            &raw mut length,
-        )
-    };
-    error
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
-    if owners::refuses(fd) {
-        return -1;
-    }
-    let Some(waiter) = waiter().filter(|_| !syscall::is_nonblocking(fd)) else {
-        // SAFETY: the caller's own promise.
-        return unsafe { real_connect(fd, address, length) };
-    };
-    loop {
-        set_nonblocking(fd, true);
-        // SAFETY: the caller's own promise.
-        let result = unsafe { real_connect(fd, address, length) };
-        let error = syscall::errno();
-        set_nonblocking(fd, false);
-        if result == 0 {
-            return 0;
-        }
-        syscall::set_errno(error);
-        match error {
-            // A Unix socket whose queue is full gives EAGAIN and cannot be waited for, so the call is tried again soon.
-            libc::EAGAIN if waiter.sleep(std::time::Duration::from_millis(2)) => {}
-            libc::EAGAIN => {
-                syscall::set_errno(libc::EINTR);
-                return -1;
-            }
-            libc::EINPROGRESS => return connected(waiter, fd),
-            _ => return -1,
-        }
-    }
-}
-
-/// Waits until a connection that has begun is established or has failed.
-fn connected(waiter: &dyn Waiter, fd: c_int) -> c_int {
-    let timeout = syscall::socket_timeout(fd, libc::SO_SNDTIMEO);
-    if !wait_ready(waiter, fd, Interest::Write, timeout) {
-        return -1;
-    }
-    let error = socket_error(fd);
-    syscall::set_errno(error);
-    if error == 0 { 0 } else { -1 }
-}
-
-fn accept_waiting(fd: c_int, call: impl Fn() -> c_long) -> c_int {
-    if owners::refuses(fd) {
-        return -1;
-    }
-    if let Some(waiter) = waiter().filter(|_| !syscall::is_nonblocking(fd))
-        && !wait_ready(
-            waiter,
-            fd,
-            Interest::Read,
-            syscall::socket_timeout(fd, libc::SO_RCVTIMEO),
-        )
-    {
-        return -1;
-    }
-    call() as c_int
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
-    // SAFETY: the caller's own promise.
-    accept_waiting(fd, || unsafe {
-        libc::syscall(libc::SYS_accept4, fd, address, length, 0)
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn accept4(
-    fd: c_int,
-    address: *mut sockaddr,
-    length: *mut socklen_t,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: the caller's own promise.
-    accept_waiting(fd, || unsafe {
-        libc::syscall(libc::SYS_accept4, fd, address, length, flags)
-    })
 }

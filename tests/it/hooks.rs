@@ -160,6 +160,8 @@ rows! {
     shell_exec: row("`shell_exec`, backticks", "a program", Needs::Nothing, "return trim(shell_exec('sleep 0.4; echo ok'));");
     system: row("`system`, `passthru`", "a program", Needs::Nothing,
         "ob_start(); $last = system('sleep 0.4; echo ok'); ob_end_clean(); return $last;");
+    mail: row("`mail`", "a program that reads late", Needs::Nothing,
+        r#"return mail('a@example.test', 'x', str_repeat("A line of a large mail.\r\n", 20000)) && filesize('mailed') > 400000 ? 'ok' : 'not';"#);
     flock: row("`flock`", "a lock that another process holds", Needs::Nothing,
         r#"$file = tempnam('.', 'lock'); $p = proc_open(['flock', $file, 'sh', '-c', 'echo held; sleep 0.4'], [1 => ['pipe', 'w']], $pipes);
         fgets($pipes[1]); $f = fopen($file, 'c'); return flock($f, LOCK_EX) ? 'ok' : 'not';"#);
@@ -269,8 +271,13 @@ fn check(name: &str) {
 }
 
 fn start(row: &Row) -> Server {
-    let mut server =
-        one_worker(&format!("return function () {{ {} }};", row.code)).arg("--ini=ffi.enable=1");
+    let mut server = one_worker(&format!("return function () {{ {} }};", row.code))
+        .arg("--ini=ffi.enable=1")
+        .file(
+            "mailer",
+            "#!/bin/sh\nsleep 0.4; cat > mailed.$$; mv mailed.$$ mailed\n",
+        )
+        .arg("--ini=sendmail_path=sh ./mailer");
     match row.needs {
         Needs::Nothing => {}
         Needs::MariaDb => {

@@ -1,5 +1,6 @@
 //! Hooks of flock, of the calls that close a descriptor (close, dup2, fclose, pclose), and of dlopen.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -7,7 +8,7 @@ use libc::{FILE, c_char, c_int, c_void};
 
 use crate::blocking_waiter::BlockingWaiter;
 use crate::lock_wait::{Lock, changed, until_free};
-use crate::{inherit, installed, owners, record_locks, severed, syscall, waiter};
+use crate::{inherit, installed, owners, program_input, record_locks, severed, syscall, waiter};
 
 fn real_flock(fd: c_int, operation: c_int) -> c_int {
     // SAFETY: flock(2) touches no memory.
@@ -94,8 +95,8 @@ unsafe extern "C" fn fclose(file: *mut FILE) -> c_int {
     ended
 }
 
-/// The FILE of a popen'ed process, passed to the thread that waits for the process.
-struct Process(*mut FILE);
+/// The FILE of a popen'ed process and the pipe of what was collected for it, passed to the thread that waits for the process.
+struct Process(*mut FILE, Option<File>);
 // SAFETY: PHP gives it up with pclose; one thread has it from then on.
 unsafe impl Send for Process {}
 
@@ -103,6 +104,10 @@ impl Process {
     fn close(self) -> c_int {
         // SAFETY: the type of pclose(3).
         let real: CloseFile = unsafe { syscall::next(c"pclose") };
+        if let Some(pipe) = self.1 {
+            // SAFETY: the FILE was popen'ed, and this thread alone has it.
+            unsafe { program_input::deliver(self.0, pipe) };
+        }
         // SAFETY: the FILE was popen'ed and is closed once.
         unsafe { real(self.0) }
     }
@@ -115,7 +120,7 @@ impl Process {
 unsafe extern "C" fn pclose(file: *mut FILE) -> c_int {
     // SAFETY: a FILE of popen(3) is the caller's promise.
     closing(unsafe { libc::fileno(file) });
-    let process = Process(file);
+    let process = Process(file, program_input::take_pipe(file));
     let Some(waiter) = waiter() else {
         return process.close();
     };

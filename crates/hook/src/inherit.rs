@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
 
 use libc::{c_char, c_int, c_uint, c_void, pid_t};
 
-use crate::syscall;
+use crate::{program_input, syscall};
 
 /// The most descriptors of the shell that are passed on.
 const MOST: usize = 64;
@@ -199,7 +199,13 @@ unsafe extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut 
     let real: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut libc::FILE =
         unsafe { syscall::next(c"popen") };
     // SAFETY: the strings are the caller's promise.
-    unsafe { real(command, mode) }
+    let file = unsafe { real(command, mode) };
+    // SAFETY: a C string, says popen(3).
+    if !file.is_null() && unsafe { mode.read() }.cast_unsigned() == b'w' {
+        // SAFETY: popen(3) has just made it.
+        unsafe { program_input::collect(file) };
+    }
+    file
 }
 
 /// Called by libraries only.

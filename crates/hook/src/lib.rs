@@ -24,6 +24,7 @@ mod opcache;
 mod owners;
 mod poll;
 mod process;
+mod program_input;
 mod pthread_join;
 mod pthread_locks;
 mod record_locks;
@@ -99,6 +100,10 @@ pub trait Waiter: Sync {
     fn blocked_too_long(&self) {}
     /// Raises the error of a task that cannot wait here and would block for ever.
     fn refuse_to_block(&self) {}
+    /// Whether the running code writes to the descriptor of the FILE that popen(3) makes, as PHP's popen() does, instead of by stdio.
+    fn writes_to_descriptor(&self) -> bool {
+        true
+    }
     /// Whether an exception is propagating, so that the running code is a clean-up.
     fn is_unwinding(&self) -> bool;
     /// Marks this process as a new copy that PHP code has made: the waits belong to the parent.

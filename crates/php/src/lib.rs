@@ -46,7 +46,9 @@ pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::BodySource;
 pub use ini::{ini_mistake, ini_setting};
 pub use pipe::Pipe;
-pub use programs::{child_ended, forks_for_itself, handed_on, is_closing_process, own_children};
+pub use programs::{
+    child_ended, forks_for_itself, handed_on, is_closing_process, own_children, runs_popen,
+};
 pub use request::{Body, Request, Response, Script};
 pub use task::{
     Task, call_pools, current_task_id, loop_stop_task, timer_forget, timer_task, times_resumed,

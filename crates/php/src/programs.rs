@@ -20,6 +20,12 @@ pub fn is_closing_process() -> bool {
     })
 }
 
+/// Whether PHP's `popen()` runs: the only function that writes to a program of popen(3) itself, through a PHP stream.
+pub fn runs_popen() -> bool {
+    // SAFETY: reads what the engine runs, on its thread, as was just seen; the name is valid during the call.
+    engine_thread::is_this() && unsafe { sys::hearth_calls(sys::hearth_str::new(b"popen")) }
+}
+
 /// The descriptor with that index among those that a running `proc_open()` passes to its program.
 pub fn handed_on(index: u32) -> Option<i32> {
     if !engine_thread::is_this() {

@@ -352,6 +352,10 @@ impl Waiter for TokioWaiter {
         php::is_closing_process()
     }
 
+    fn writes_to_descriptor(&self) -> bool {
+        php::runs_popen()
+    }
+
     fn is_unwinding(&self) -> bool {
         php::is_unwinding()
     }

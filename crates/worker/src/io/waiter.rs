@@ -30,6 +30,33 @@ thread_local! {
     static LOCKS: RefCell<HashMap<Lock, Vec<Waker>>> = RefCell::default();
 }
 
+/// The entry of one wait in [`LOCKS`]. Dropped at its end, however it ends: many waits for a lock end because their time is over.
+struct Place(Lock, Waker);
+
+impl Place {
+    fn new(what: Lock, waker: Waker) -> Place {
+        LOCKS.with_borrow_mut(|locks| locks.entry(what).or_default().push(waker.clone()));
+        Place(what, waker)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // During thread exit the list may be gone.
+        let _ = LOCKS.try_with(|locks| {
+            let mut locks = locks.borrow_mut();
+            let Some(waiting) = locks.get_mut(&self.0) else {
+                return;
+            };
+            let index = waiting.iter().position(|waker| waker.will_wake(&self.1));
+            index.map(|index| waiting.swap_remove(index));
+            if waiting.is_empty() {
+                locks.remove(&self.0);
+            }
+        });
+    }
+}
+
 /// Why a wait cannot begin.
 enum Refused {
     /// Another task waits for this descriptor.
@@ -378,14 +405,12 @@ impl Waiter for TokioWaiter {
     }
 
     fn wait_for_lock(&self, what: Lock, at_most: Duration) -> bool {
-        let mut queued = false;
-        let unlocked = poll_fn(|context| {
-            if std::mem::replace(&mut queued, true) {
+        let mut place = None;
+        let unlocked = poll_fn(move |context| {
+            if place.is_some() {
                 return Poll::Ready(());
             }
-            LOCKS.with_borrow_mut(|locks| {
-                locks.entry(what).or_default().push(context.waker().clone())
-            });
+            place = Some(Place::new(what, context.waker().clone()));
             Poll::Pending
         });
         php::wait(within(Some(at_most), unlocked)).is_ok()

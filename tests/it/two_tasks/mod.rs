@@ -3,6 +3,7 @@
 
 mod children;
 mod databases;
+mod dropped;
 mod extensions;
 mod iterations;
 mod lent;

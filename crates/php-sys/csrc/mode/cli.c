@@ -153,6 +153,7 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	}
 	first_resource = EG(regular_list).nNextFreeElement;
 	hearth_prelude_begin();
+	hearth_kept_begin();
 	hearth_statements_hook();
 	hearth_modules_before_boot();
 	CG(skip_shebang) = 1;
@@ -309,6 +310,7 @@ int hearth_cli_finish(void)
 	leave_objects_to_waiting_tasks();
 	hearth_shutdown_functions_ready();
 	php_request_shutdown(NULL);
+	hearth_kept_forget();
 	status = EG(exit_status);
 	php_module_shutdown();
 	sapi_shutdown();

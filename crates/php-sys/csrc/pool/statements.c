@@ -68,12 +68,12 @@ static void on_destroy(zend_object *object)
 	double created;
 
 	class_of(object->ce)->destroy(object);
-	if (EXPECTED(!hearth_pool_calls)) {
+	/* A destructor of the app may have stored it elsewhere, or it waits until its connection is not in use: task/in_use_kept.c. */
+	if (EXPECTED(!hearth_pool_calls) || GC_REFCOUNT(object) != references) {
 		return;
 	}
 	created = take_creation(object);
-	/* A destructor of the app may have stored it elsewhere. */
-	if (hearth_current && GC_REFCOUNT(object) == references) {
+	if (hearth_current) {
 		hearth_pool_calls_keep(object, created);
 	}
 }

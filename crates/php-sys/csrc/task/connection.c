@@ -209,6 +209,32 @@ const void *hearth_connection_of_value(zval *value)
 	}
 }
 
+static bool is_child_of(zend_object *object, const void *connection, const zend_module_entry *module)
+{
+	const zend_class_entry *ce = hearth_internal_class(object);
+
+	return ce->type == ZEND_INTERNAL_CLASS && ce->info.internal.module == module && !(OBJ_FLAGS(object) & IS_OBJ_FREE_CALLED)
+		&& hearth_connection_of_object(object) == connection;
+}
+
+bool hearth_connection_has_children(zend_object *object)
+{
+	const zend_class_entry *ce = hearth_internal_class(object);
+	const void *connection = hearth_connection_of_object(object);
+
+	if ((ce != mysqli && ce != pgsql_class) || !connection || connection == object) {
+		return false;
+	}
+	for (uint32_t handle = 1; handle < EG(objects_store).top; handle++) {
+		zend_object *other = EG(objects_store).object_buckets[handle];
+
+		if (IS_OBJ_VALID(other) && other != object && is_child_of(other, connection, ce->info.internal.module)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* ---- streams that are bound to a statement ---- */
 
 /* A bound parameter of ext/sqlite3, which has no header. */

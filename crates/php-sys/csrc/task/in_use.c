@@ -6,7 +6,6 @@
 #include "engine/soap.h"
 #include "engine/intercept.h"
 #include "pool/entry.h"
-#include "task/connection_child.h"
 #include "task/fiber.h"
 #include "task/interrupted.h"
 #include "task/marks.h"
@@ -60,138 +59,10 @@ void hearth_use_leave(hearth_use_list *list)
 	}
 }
 
-/* Whether the object may hold streams that its calls do not name: curl writes to a file that curl_setopt() has named. */
-static bool may_hold_streams(const zend_object *object)
-{
-	return object && hearth_internal_class(object)->type == ZEND_INTERNAL_CLASS && object->handlers->get_gc != zend_std_get_gc;
-}
-
-static hearth_used *add(hearth_use_list *list, const void *what, zend_object *object, const hearth_intercept *intercept)
-{
-	if (UNEXPECTED(list->count == list->room)) {
-		list->room = list->room ? list->room * 2 : 4;
-		list->used = perealloc(list->used, list->room * sizeof *list->used, 1);
-	}
-	list->used[list->count] = (hearth_used){
-		.what = what, .object = may_hold_streams(object) ? object : NULL, .task = hearth_task_id(hearth_current),
-		.shared = (intercept->use & (HEARTH_IN_USE_SHARED | HEARTH_HARMLESS)) != 0,
-	};
-	return &list->used[list->count++];
-}
-
-static HashTable *array_of(zend_execute_data *call, uint32_t number)
-{
-	zval *value = hearth_argument(call, number);
-
-	return value && Z_TYPE_P(value) == IS_ARRAY ? Z_ARRVAL_P(value) : NULL;
-}
-
-#define ARRAYS 3
-
-/* Adds the connections and streams that select-like functions wait for. */
-static void add_arrays(hearth_use_list *list, zend_execute_data *call, const hearth_intercept *intercept)
-{
-	zval *value;
-
-	for (uint32_t i = 1; i <= ARRAYS; i++) {
-		HashTable *array = array_of(call, i);
-
-		if (!array) {
-			continue;
-		}
-		ZEND_HASH_FOREACH_VAL(array, value) {
-			const void *what;
-
-			ZVAL_DEREF(value);
-			what = hearth_connection_of_value(value);
-			if (what) {
-				add(list, what, NULL, intercept);
-			}
-		} ZEND_HASH_FOREACH_END();
-	}
-}
-
-/* Adds the handles that a multi handle of curl works on. */
-static void add_gathered(hearth_use_list *list, zend_object *object, const hearth_intercept *intercept)
-{
-	zval *held;
-	int count;
-
-	object->handlers->get_gc(object, &held, &count);
-	for (int i = 0; i < count; i++) {
-		const void *what = hearth_connection_of_value(&held[i]);
-
-		if (what) {
-			add(list, what, NULL, intercept);
-		}
-	}
-}
-
-static void add_use(hearth_use_list *list, zend_execute_data *call, const hearth_intercept *intercept)
-{
-	const void *what[HEARTH_MOST_USED];
-	zend_object *object = hearth_use_object(call);
-	uint32_t count;
-
-	if (object && UNEXPECTED(hearth_gathers(object))) {
-		add_gathered(list, object, intercept);
-	}
-	count = hearth_use_collect(call, what);
-	for (uint32_t i = 0; i < count; i++) {
-		hearth_used *used = add(list, what[i], i == 0 ? object : NULL, intercept);
-
-		if (i == 0 && hearth_executes_bound(call)) {
-			used->object = object;
-			used->executes = true;
-		}
-	}
-	if (intercept->use & HEARTH_IN_USE_ARRAYS) {
-		add_arrays(list, call, intercept);
-	}
-}
-
-static const hearth_intercept uses = {.use = HEARTH_IN_USE};
-
-/* Adds what this code is inside of without a call. */
-static void add_inside(hearth_use_list *list, const zend_execute_data *call)
-{
-	const hearth_inside *inside = NULL;
-
-	while ((inside = hearth_inside_of(call, inside))) {
-		zend_object *object;
-		const void *what = hearth_inside_connection(inside, &object);
-
-		if (what) {
-			add(list, what, object, &uses);
-		}
-	}
-}
-
-static void add_call(hearth_use_list *list, zend_execute_data *call)
-{
-	const hearth_intercept *intercept = hearth_intercept_known(call->func);
-
-	if (intercept && intercept->use) {
-		add_use(list, call, intercept);
-	}
-}
-
 void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend_execute_data *bottom)
 {
-	bool is_marked = hearth_in_error_handler(hearth_current);
+	bool is_marked = hearth_use_list_calls(list, EG(current_execute_data), bottom) || hearth_in_error_handler(hearth_current);
 
-	for (zend_execute_data *call = EG(current_execute_data); call; call = hearth_call_below(call)) {
-		if (UNEXPECTED(hearth_current->inside)) {
-			add_inside(list, call);
-		}
-		if (call->func) {
-			add_call(list, call);
-			is_marked |= hearth_may_have_marked(call);
-		}
-		if (call == bottom) {
-			break;
-		}
-	}
 	enter_all(list);
 	if (UNEXPECTED(is_marked)) {
 		hearth_marks_put_away(marks, bottom);
@@ -215,6 +86,8 @@ void hearth_use_ends(hearth_task *task)
 
 /* ---- calls ---- */
 
+static const hearth_intercept uses = {.use = HEARTH_IN_USE};
+
 /* Returns the other task that uses one of these; 0 if there is none. */
 static uint64_t user_of(const void *const *what, uint32_t count, const hearth_intercept *intercept)
 {
@@ -228,6 +101,16 @@ static uint64_t user_of(const void *const *what, uint32_t count, const hearth_in
 		}
 	}
 	return 0;
+}
+
+bool hearth_use_any(const void *what)
+{
+	const hearth_used *used = *bucket_of(what);
+
+	while (used && used->what != what) {
+		used = used->next;
+	}
+	return used != NULL;
 }
 
 static bool holds(const hearth_used *used, const void *stream)
@@ -307,16 +190,16 @@ void hearth_use_refuse(const zend_function *function, uint64_t other)
  */
 static void call_with_arrays(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
-	HashTable *held[ARRAYS];
+	HashTable *held[HEARTH_USE_ARRAYS];
 
-	for (uint32_t i = 0; i < ARRAYS; i++) {
-		held[i] = array_of(call, i + 1);
+	for (uint32_t i = 0; i < HEARTH_USE_ARRAYS; i++) {
+		held[i] = hearth_use_array(call, i + 1);
 		if (held[i]) {
 			GC_TRY_ADDREF(held[i]);
 		}
 	}
 	intercept->original(call, return_value);
-	for (uint32_t i = 0; i < ARRAYS; i++) {
+	for (uint32_t i = 0; i < HEARTH_USE_ARRAYS; i++) {
 		if (held[i]) {
 			zend_array_release(held[i]);
 		}
@@ -376,6 +259,9 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_interc
 		call_with_arrays(call, return_value, intercept);
 	} else {
 		call_with_bound(call, return_value, intercept);
+	}
+	if (UNEXPECTED(hearth_kept)) {
+		hearth_kept_release(hearth_call_below(call));
 	}
 }
 

@@ -30,6 +30,11 @@ typedef struct {
 MYSQLND_CONN_DATA *hearth_mysqli_connection(zend_object *object);
 /* Returns libpq's connection of a PgSql\Connection, else NULL. */
 const void *hearth_pgsql_connection(zend_object *object);
+/*
+ * Whether there are statements, results or large objects of the connection which need the object, a mysqli or PgSql\Connection, but hold
+ * no reference to it.
+ */
+bool hearth_connection_has_children(zend_object *object);
 /* Whether the call executes a statement with what has been bound to it, streams too: see task/connection.c. */
 bool hearth_executes_bound(zend_execute_data *call);
 /* Whether the stream is bound to this statement, which is being executed. */
@@ -62,6 +67,28 @@ void hearth_use_leave(hearth_use_list *list);
 extern uint32_t hearth_uses;
 /* Returns the other task that uses the connection; 0 if there is none. */
 uint64_t hearth_use_user_of(const void *what);
+/* Whether any task uses the connection while it waits. */
+bool hearth_use_any(const void *what);
+
+/* task/in_use_calls.c */
+/*
+ * Adds what the running task's calls use, from that one down to `bottom`; it is not in use by that. Returns whether one of them may
+ * have marked values: see task/marks.c.
+ */
+bool hearth_use_list_calls(hearth_use_list *list, const zend_execute_data *from, const zend_execute_data *bottom);
+/* The arguments that select-like functions take arrays in. */
+#define HEARTH_USE_ARRAYS 3
+/* Returns the argument if it is an array, else NULL. */
+HashTable *hearth_use_array(zend_execute_data *call, uint32_t number);
+
+/* task/in_use_kept.c: the number of objects that are kept because their connection was in use when they were dropped. */
+extern uint32_t hearth_kept;
+void hearth_kept_watch(void);
+void hearth_kept_begin(void);
+/* Called at the end of a use. Releases the objects whose connection no waiting task uses, nor a call from that one down. */
+void hearth_kept_release(const zend_execute_data *from);
+/* Called when the engine has freed all objects. */
+void hearth_kept_forget(void);
 
 /* task/inside.h */
 typedef struct hearth_inside hearth_inside;

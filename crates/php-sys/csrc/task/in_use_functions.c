@@ -181,6 +181,7 @@ void hearth_intercept_use(void)
 		}
 	} ZEND_HASH_FOREACH_END();
 	hearth_iterations_watch();
+	hearth_kept_watch();
 	hearth_ssh2_urls_watch();
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));

@@ -57,6 +57,9 @@ static bool enter(iteration *this)
 static void leave(iteration *this)
 {
 	hearth_inside_leave(&this->inside);
+	if (UNEXPECTED(hearth_kept)) {
+		hearth_kept_release(EG(current_execute_data));
+	}
 }
 
 /* ---- the functions of an iterator ---- */

@@ -6,68 +6,10 @@ use testkit::http::Client;
 use crate::support::{UNTIL_GO, at_once, eventually, let_go, ok, one_worker, until_handled};
 
 /// The first request for `/begin` makes `$service` unless the entry script has, and initializes it, which waits for `let_go`.
-const APP: &str = r#"
-class Service {
-    public string $text = 'half';
-    public ?string $any = null;
-    public array $list = [];
-    public function text() { return $this->text; }
-}
-$attempts = 0;
-$fill = function (Service $object) use (&$attempts) {
-    $attempts++;
-    if (file_exists('fiber')) {
-        $fiber = new Fiber(function () { try { Fiber::suspend(); } finally { UNTIL_GO } });
-        $fiber->start();
-        $fiber = null;
-    }
-    UNTIL_GO
-    $object->text = 'begun';
-    if (file_exists('fatal')) { trigger_error('no service', E_USER_ERROR); }
-    if (file_exists('throw') && $attempts === 1) { throw new RuntimeException('no service'); }
-    [$object->text, $object->any, $object->list] = ['whole', 'set', [1]];
-};
-$make = [
-    'ghost' => fn () => (new ReflectionClass(Service::class))->newLazyGhost($fill),
-    'proxy' => fn () => (new ReflectionClass(Service::class))->newLazyProxy(function () use ($fill) { $fill($real = new Service); return $real; }),
-];
-$uses = [
-    'read' => fn ($service) => $service->text,
-    'method' => fn ($service) => $service->text(),
-    'isset' => fn ($service) => isset($service->any) ? 'whole' : 'half',
-    'unset' => function ($service) { unset($service->list); return $service->text; },
-    'write' => function ($service) { $service->any = 'mine'; return $service->text . $service->any; },
-    'reference' => function ($service) { $text = &$service->text; return $text; },
-    'each' => function ($service) { foreach ($service as $name => $value) { return $value; } },
-    'variables' => fn ($service) => get_object_vars($service)['text'],
-    'array' => fn ($service) => ((array) $service)['text'],
-    'json' => fn ($service) => json_decode(json_encode($service))->text,
-    'serialized' => fn ($service) => unserialize(serialize($service))->text,
-    'clone' => fn ($service) => (clone $service)->text,
-    'equal' => fn ($service) => $service == new Service ? 'half' : 'whole',
-    'printed' => fn ($service) => str_contains(print_r($service, true), 'whole') ? 'whole' : 'half',
-    'reflected' => fn ($service) => (new ReflectionProperty(Service::class, 'text'))->getValue($service),
-    'timeout' => function ($service) {
-        try { return Hearth\timeout(0.02, fn () => $service->text); } catch (Hearth\TimeoutError) { return 'timed out'; }
-    },
-];
-$exists = method_exists(ReflectionClass::class, 'newLazyGhost');
-$service = $exists && BOOT ? $make['ghost']() : null;
-return function ($request) use (&$service, &$attempts, $make, $uses, $exists) {
-    try {
-        switch ($request->path) {
-            case '/exists': return $exists ? 'yes' : 'no';
-            case '/begin': $service ??= $make[$request->queryString](); return $service->text;
-            case '/end': $service = null; $attempts = 0; return 'ended';
-            default: return $uses[substr($request->path, 1)]($service);
-        }
-    } catch (RuntimeException | Error $e) {
-        return $e->getMessage();
-    }
-};"#;
+const APP: &str = include_str!("lazy_objects.php");
 
 /// The uses that change nothing that others look at, and what each returns.
-const USES: [&str; 13] = [
+const USES: [&str; 14] = [
     "/read",
     "/method",
     "/isset",
@@ -80,13 +22,28 @@ const USES: [&str; 13] = [
     "/clone",
     "/equal",
     "/printed",
+    "/exported",
     "/reflected",
 ];
 
+/// The class of the object, and what follows its second property: the engine reads a first one without hooks by itself.
+const PLAIN: (&str, &str) = ("class Service", "");
+const HOOKED: (&str, &str) = ("class Service", "{ get => $this->text; }");
+const DYNAMIC: (&str, &str) = ("#[AllowDynamicProperties] class Service", "");
+
 /// Runs `test` with a server that has these files, unless its PHP has no lazy objects. With `boot`, the entry script makes the object.
 fn with_lazy_objects(files: &[&str], test: impl FnOnce(&Server)) {
+    with_lazy_objects_of(PLAIN, files, test);
+}
+
+fn with_lazy_objects_of(class: (&str, &str), files: &[&str], test: impl FnOnce(&Server)) {
     let boot = files.contains(&"boot").to_string();
-    let server = one_worker(&APP.replace("UNTIL_GO", UNTIL_GO).replace("BOOT", &boot)).start();
+    let code = APP.trim_start_matches("<?php");
+    let code = code.replace("UNTIL_GO", UNTIL_GO).replace("BOOT", &boot);
+    let code = code
+        .replace("CLASS", class.0)
+        .replace(" HOOK;", if class.1.is_empty() { ";" } else { class.1 });
+    let server = one_worker(&code).start();
     for file in files {
         std::fs::write(server.directory().join(file), "").expect("a file can be written");
     }
@@ -143,6 +100,89 @@ fn others_wait_until_it_is_initialized() {
             others_wait(server, kind);
             end(server);
         }
+    });
+}
+
+/// The call of an initializer need not have the object as its argument any more, and may be in a Fiber that is suspended.
+#[test]
+fn others_wait_whatever_the_initializer_does_with_its_argument() {
+    with_lazy_objects(&[], |server| {
+        for kind in ["assigned", "unset", "reference", "forwarded", "suspended"] {
+            others_wait(server, kind);
+            end(server);
+        }
+    });
+}
+
+#[test]
+fn others_wait_for_a_ghost_with_property_hooks() {
+    with_lazy_objects_of(HOOKED, &[], |server| {
+        others_wait(server, "ghost");
+    });
+}
+
+/// The engine goes over the properties with the table that it is given, also where an exception is pending.
+#[test]
+fn going_over_a_ghost_with_property_hooks_can_time_out() {
+    with_lazy_objects_of(HOOKED, &[], |server| {
+        let mut first = begin(server, "ghost");
+        assert_eq!(ok(&server.get("/each-timeout")), "timed out");
+        let_go(server);
+        assert_eq!(ok(&first.response()), "whole");
+        assert_eq!(ok(&server.get("/each")), "whole");
+    });
+}
+
+/// Sends a request that initializes the object and then these, which the worker begins when the first has ended.
+fn after_the_initializer(server: &Server, kind: &str, paths: &[&str], answer: &str) {
+    let waits = server.directory().join("waits");
+    drop(std::fs::remove_file(&waits));
+    let mut first = send(server, &format!("/begin?{kind}"));
+    eventually("the initializer waits", || waits.exists());
+    let mut others: Vec<_> = paths.iter().map(|path| send(server, path)).collect();
+    let_go(server);
+    assert_eq!(ok(&first.response()), "whole", "{kind}");
+    for (other, path) in others.iter_mut().zip(paths) {
+        assert_eq!(ok(&other.response()), answer, "{kind}, {path}");
+    }
+}
+
+/// The engine goes over the proxy itself where it found the object uninitialized: so its initializer is not left.
+#[test]
+fn a_proxy_with_property_hooks_is_whole_for_others() {
+    with_lazy_objects_of(HOOKED, &[], |server| {
+        for kind in ["proxy", "assigned"] {
+            after_the_initializer(server, kind, &USES, "whole");
+            end(server);
+        }
+    });
+}
+
+/// The engine writes a dynamic property without asking: so the initializer is not left.
+#[test]
+fn a_dynamic_property_that_others_write_stays() {
+    with_lazy_objects_of(DYNAMIC, &[], |server| {
+        for kind in ["ghost", "proxy", "unset"] {
+            after_the_initializer(server, kind, &["/put"], "wholemine");
+            assert_eq!(ok(&server.get("/dynamic")), "mine", "{kind}");
+            end(server);
+        }
+    });
+}
+
+/// A Fiber that is suspended in the initializer goes on with another request, which finds the object as it is.
+#[test]
+fn others_get_an_error_where_a_fiber_is_left_in_the_initializer() {
+    with_lazy_objects(&[], |server| {
+        assert_eq!(ok(&server.get("/leave")), "left");
+        let error =
+            "a Fiber is suspended in its initializer, and the request of that Fiber has ended";
+        assert_eq!(
+            ok(&server.get("/read")),
+            format!("Service cannot be used here: {error}")
+        );
+        assert_eq!(ok(&server.get("/resume")), "whole");
+        assert_eq!(ok(&server.get("/read")), "whole");
     });
 }
 

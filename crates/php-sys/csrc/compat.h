@@ -98,13 +98,17 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_CONSTANT_MARKS 0x80u
 #endif
 
-/* The table of lazy objects, by their numbers, and whether one is lazy now. There are none before 8.4. */
+/* The table of lazy objects, by their numbers, whether one is lazy now, or one of its properties. There are none before 8.4, nor hooks. */
 #if PHP_VERSION_ID >= 80400
 # define HEARTH_LAZY_OBJECTS() (&EG(lazy_objects_store).infos)
 # define HEARTH_IS_LAZY(object) ((OBJ_EXTRA_FLAGS(object) & (IS_OBJ_LAZY_UNINITIALIZED | IS_OBJ_LAZY_PROXY)) != 0)
+# define HEARTH_IS_LAZY_PROPERTY(slot) ((Z_PROP_FLAG_P(slot) & IS_PROP_LAZY) != 0)
+# define HEARTH_HAS_PROPERTY_HOOKS(ce) ((ce)->num_hooked_props != 0)
 #else
 # define HEARTH_LAZY_OBJECTS() ((HashTable *) NULL)
 # define HEARTH_IS_LAZY(object) ((void) (object), true)
+# define HEARTH_IS_LAZY_PROPERTY(slot) ((void) (slot), false)
+# define HEARTH_HAS_PROPERTY_HOOKS(ce) ((void) (ce), false)
 #endif
 
 /* Whether a SoapClient that is freed leaves its connection open. */

@@ -17,6 +17,7 @@
 #include "task/task.h"
 #include "task/collector.h"
 #include "task/fiber.h"
+#include "task/lazy_objects.h"
 #include "task/no_suspend.h"
 
 #include <ext/standard/file.h>
@@ -130,13 +131,20 @@ static bool is_in_output_callback(void)
  */
 static void on_suspend(INTERNAL_FUNCTION_PARAMETERS)
 {
+	const zend_fiber *fiber = EG(active_fiber);
 	bool blocks = is_in_output_callback();
 	calls_under_way own = save_calls();
 
 	if (UNEXPECTED(blocks)) {
 		zend_fiber_switch_block();
 	}
+	if (UNEXPECTED(hearth_lazy_objects_exist()) && fiber) {
+		hearth_lazy_objects_suspend(fiber);
+	}
 	suspend(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (UNEXPECTED(hearth_lazy_objects_away) && fiber) {
+		hearth_lazy_objects_put_back(fiber);
+	}
 	load_calls(&own);
 	if (UNEXPECTED(blocks)) {
 		zend_fiber_switch_unblock();

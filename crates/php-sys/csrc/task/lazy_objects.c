@@ -4,13 +4,14 @@
  * for each property that is not there, wait until the initializer has ended. Another task of the same request gets the properties as they
  * are: it may be what the initializer waits for.
  */
-#include "task/fiber.h"
 #include "task/lazy_objects.h"
 #include "task/no_suspend.h"
 
 typedef struct unfinished {
-	zend_object *object;             /* an argument of its initializer: that owns it while it waits */
-	hearth_task *task;               /* the task that initializes it; NULL: a fatal error has ended the initializer */
+	zend_object *object;             /* owned by the engine's call of its initializer */
+	const void *owner;               /* the task that waits in the initializer, or the Fiber that is suspended there; NULL: a fatal error ended it */
+	const hearth_task *task;         /* the task that initializes it; NULL: it has ended */
+	const hearth_request_state *request; /* the request of that task; NULL: it has ended */
 	HashTable *dynamic;
 	struct unfinished *next;
 	zval properties[];
@@ -18,6 +19,7 @@ typedef struct unfinished {
 
 static unfinished *all;
 static zend_object_handlers waiting;
+static HashTable none; /* the properties of an object where an exception is pending */
 uint32_t hearth_lazy_objects_away, hearth_lazy_object_waiters;
 
 static size_t size_of_properties(const zend_object *object)
@@ -38,6 +40,11 @@ static unfinished *find(const zend_object *object)
 static bool is_away(const zend_object *object)
 {
 	return object->handlers == &waiting;
+}
+
+bool hearth_lazy_object_is_recorded(const zend_object *object)
+{
+	return all && find(object);
 }
 
 bool hearth_lazy_object_is_waited_for(const zend_object *object)
@@ -69,58 +76,40 @@ static void show(const unfinished *one)
 	object->handlers = &std_object_handlers;
 }
 
+/* The engine goes over the properties of an object with the table in the object itself. */
+static bool is_gone_over(const zend_object *object)
+{
+	return object->properties && HT_ITERATORS_COUNT(object->properties);
+}
+
 void hearth_lazy_objects_hide(void)
 {
 	for (unfinished *one = all; one; one = one->next) {
-		if (!is_away(one->object)) {
+		if (!is_away(one->object) && !is_gone_over(one->object)) {
 			hide(one);
 		}
 	}
 }
 
-static void put_away(zend_object *object, hearth_task *task)
+static unfinished *record(zend_object *object, const void *owner, const hearth_task *task)
 {
 	unfinished *one = pemalloc(sizeof *one + size_of_properties(object), 1);
 
-	*one = (unfinished){.object = object, .task = task, .next = all};
+	*one = (unfinished){.object = object, .owner = owner, .task = task, .request = task ? task->request : NULL, .next = all};
 	make_handlers();
-	hide(one);
 	all = one;
 	hearth_lazy_objects_away++;
+	return one;
 }
 
-/* Whether an initializer works on the object, not one that waits. Only the engine's table tells such an object from others. */
-static bool is_being_initialized(const zend_object *object)
+void hearth_lazy_object_put_away(zend_object *object, const void *owner, const hearth_task *task)
 {
-	return !HEARTH_IS_LAZY(object) && object->handlers == &std_object_handlers
-		&& zend_hash_index_exists(HEARTH_LAZY_OBJECTS(), object->handle) && !find(object);
+	hide(record(object, owner, task));
 }
 
-/* Returns the first argument of a call, also if the function declares none; NULL if the call has none. */
-static const zval *first_argument(const zend_execute_data *call)
+void hearth_lazy_object_record(zend_object *object, const void *owner, const hearth_task *task)
 {
-	const zend_op_array *code = &call->func->op_array;
-
-	if (ZEND_CALL_NUM_ARGS(call) == 0) {
-		return NULL;
-	}
-	return ZEND_USER_CODE(call->func->type) && code->num_args == 0
-		? ZEND_CALL_VAR_NUM(call, code->last_var + code->T) : ZEND_CALL_ARG(call, 1);
-}
-
-/* The engine gives an initializer the object as its argument. */
-void hearth_lazy_objects_put_away(hearth_task *task)
-{
-	if (!task->request) {
-		return;
-	}
-	for (const zend_execute_data *call = EG(current_execute_data); call; call = hearth_call_below(call)) {
-		const zval *argument = call->func ? first_argument(call) : NULL;
-
-		if (argument && Z_TYPE_P(argument) == IS_OBJECT && is_being_initialized(Z_OBJ_P(argument))) {
-			put_away(Z_OBJ_P(argument), task);
-		}
-	}
+	record(object, owner, task);
 }
 
 static void forget(unfinished **place)
@@ -132,14 +121,14 @@ static void forget(unfinished **place)
 	pefree(one, 1);
 }
 
-void hearth_lazy_objects_put_back(const hearth_task *task)
+void hearth_lazy_objects_put_back(const void *owner)
 {
 	unfinished **place = &all;
 
 	while (*place) {
 		unfinished *one = *place;
 
-		if (one->task == task) {
+		if (one->owner == owner) {
 			if (is_away(one->object)) {
 				show(one);
 			}
@@ -150,36 +139,34 @@ void hearth_lazy_objects_put_back(const hearth_task *task)
 	}
 }
 
-/*
- * The initializers of the running task have ended in the middle, and nothing says which object they were of. What others initialize is put
- * away; so the rest is left half made.
- */
-void hearth_lazy_objects_break(void)
+/* The task has ended: what its Fibers have begun waits for nothing that goes on by itself. */
+void hearth_lazy_objects_leave(const hearth_task *task)
 {
-	zend_ulong number;
+	bool last = task->request && task->request->tasks == 1;
 
-	if (!hearth_lazy_objects_exist()) {
-		return;
-	}
-	ZEND_HASH_FOREACH_NUM_KEY(HEARTH_LAZY_OBJECTS(), number) {
-		zend_object *object = EG(objects_store).object_buckets[number];
-
-		if (is_being_initialized(object)) {
-			put_away(object, NULL);
+	for (unfinished *one = all; one; one = one->next) {
+		if (one->task == task) {
+			one->task = NULL;
 		}
-	} ZEND_HASH_FOREACH_END();
+		if (last && one->request == task->request) {
+			one->request = NULL;
+		}
+	}
 }
 
 /* ---- waiting ---- */
 
-/* Whether that task waits, maybe through others, for an object that the running task initializes: one that is not put away. */
+/* Whether that task waits, maybe through others, for an object that the running task initializes. */
 static bool waits_for_current(const hearth_task *task)
 {
 	while (task && task->awaits_object) {
 		const unfinished *one = find(task->awaits_object);
 
 		if (!one) {
-			return is_being_initialized(task->awaits_object);
+			return hearth_lazy_object_is_being_initialized(task->awaits_object);
+		}
+		if (one->task == hearth_current) {
+			return true; /* in a Fiber that is suspended */
 		}
 		task = one->task;
 	}
@@ -210,6 +197,19 @@ static bool wait_for(zend_object *object, const hearth_task *initializing)
 	return woken != 2;
 }
 
+static bool is_own(const unfinished *one)
+{
+	return !hearth_current || one->task == hearth_current || (one->request && one->request == hearth_current->request);
+}
+
+/* Throws: nothing that goes on by itself ends the initializer. */
+static bool refuse(const unfinished *one)
+{
+	zend_throw_error(NULL, "%s cannot be used here: %s", ZSTR_VAL(one->object->ce->name), one->owner
+		? "a Fiber is suspended in its initializer, and the request of that Fiber has ended" : "a fatal error ended its initialization");
+	return false;
+}
+
 /* Returns when no initializer of another request works on the object. False: an exception is pending. */
 static bool await(zend_object *object)
 {
@@ -219,13 +219,10 @@ static bool await(zend_object *object)
 	while (done && is_away(object)) {
 		const unfinished *one = find(object);
 
-		if (!hearth_current || (one->task && one->task->request == hearth_current->request)) {
+		if (is_own(one)) {
 			show(one);
-		} else if (one->task) {
-			done = wait_for(object, one->task);
 		} else {
-			zend_throw_error(NULL, "%s cannot be used here: a fatal error ended its initialization", ZSTR_VAL(object->ce->name));
-			done = false;
+			done = one->task ? wait_for(object, one->task) : refuse(one);
 		}
 	}
 	if (UNEXPECTED(GC_DELREF(object) == 0)) {
@@ -268,7 +265,16 @@ static void unset_property(zend_object *object, zend_string *name, void **cache)
 
 static HashTable *get_properties(zend_object *object)
 {
-	return await(object) ? object->handlers->get_properties(object) : (HashTable *) &zend_empty_array;
+	return await(object) ? object->handlers->get_properties(object) : &none;
+}
+
+/* For a class with property hooks the engine asks for the properties in no other way. */
+static HashTable *get_properties_for(zend_object *object, zend_prop_purpose purpose)
+{
+	zval value;
+
+	ZVAL_OBJ(&value, object);
+	return await(object) ? zend_get_properties_for(&value, purpose) : &none;
 }
 
 /* A clone is returned in any case; the engine discards it when an exception is pending. */
@@ -313,11 +319,20 @@ static void free_obj(zend_object *object)
 	object->handlers->free_obj(object);
 }
 
+/* The engine notes in the table itself that it goes over it, so `zend_empty_array`, which is constant, does not do. */
+static void make_empty_table(void)
+{
+	zend_hash_init(&none, 0, NULL, NULL, 1);
+	GC_ADD_FLAGS(&none, IS_ARRAY_IMMUTABLE);
+	GC_SET_REFCOUNT(&none, 2);
+}
+
 static void make_handlers(void)
 {
 	if (waiting.get_gc) {
 		return;
 	}
+	make_empty_table();
 	waiting = std_object_handlers;
 	waiting.read_property = read_property;
 	waiting.write_property = write_property;
@@ -325,6 +340,7 @@ static void make_handlers(void)
 	waiting.has_property = has_property;
 	waiting.unset_property = unset_property;
 	waiting.get_properties = get_properties;
+	waiting.get_properties_for = get_properties_for;
 	waiting.clone_obj = clone_obj;
 	waiting.compare = compare;
 	waiting.get_gc = get_gc;

@@ -1,6 +1,7 @@
 /* Places where a task must not be left, and the checks whether it may be. */
 #include "engine/engine.h"
 #include "task/collector.h"
+#include "task/lazy_objects.h"
 #include "task/marks.h"
 #include "task/task.h"
 #include "task/no_suspend.h"
@@ -155,7 +156,8 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 static bool may_switch(void)
 {
 	return (EXPECTED(!sections) || !hearth_in_section()) && hearth_blocks_allow_suspend() && !hearth_stack_is_for_signals()
-		&& !hearth_opcode_holds_place();
+		&& !hearth_opcode_holds_place()
+		&& (EXPECTED(!hearth_lazy_objects_exist()) || !hearth_lazy_objects_forbid_switch());
 }
 
 /* Whether this thread may leave the running task here and now. In classic mode no other task could run meanwhile. */

@@ -211,9 +211,12 @@ static void leave_state(hearth_task *task, bool shared)
 }
 
 /* Other requests may run next: they see no lazy object half made, and go on with those that are whole. */
-static void leave_lazy_objects(void)
+static void leave_lazy_objects(const hearth_task *task)
 {
 	if (UNEXPECTED(hearth_lazy_objects_away)) {
+		if (task->done) {
+			hearth_lazy_objects_leave(task);
+		}
 		hearth_lazy_objects_hide();
 	}
 	if (UNEXPECTED(hearth_lazy_object_waiters)) {
@@ -253,7 +256,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	}
 	enter(task);
 	exit_status = EG(exit_status);
-	leave_lazy_objects();
+	leave_lazy_objects(task);
 	if (task->request) {
 		leave_state(task, shared);
 	}

@@ -46,6 +46,8 @@ static void add(hearth_state_row row)
 	X(EG(trampoline), "says itself whether it is in use") \
 	X(EG(ht_iterators_slots), "each has its place in it") \
 	X(EG(ht_iterators_used), "how many places there are") \
+	X(EG(ht_iterators_count), "how many fit") \
+	X(EG(ht_iterators), "a larger table where more than sixteen were needed") \
 	X(EG(weakrefs), "those of all objects") \
 	X(CG(map_ptr_last), "functions and classes get their numbers once") \
 	X(CG(rtd_key_counter), "declarations get their numbers once") \

@@ -117,6 +117,31 @@ fn a_callback_of_preg_replace_callback_waits_with_its_match() {
     );
 }
 
+/// The Fiber is suspended in a callback, and another request resumes it.
+const SUSPENDED: &str = r#"
+return function (Hearth\Request $request): string {
+    static $fiber;
+    $marked = fn (Closure $wait) => preg_replace_callback('/<(\w+)>/', fn ($found) => $wait() ?? "[$found[1]]", '<one> <two> <three>');
+    if ($request->path === '/begin') {
+        $fiber = new Fiber(fn () => $marked(fn () => Fiber::suspend()));
+        $fiber->start();
+        return preg_replace('/(b+)(c+)/', '$2$1', 'abbcc');
+    }
+    if ($request->path === '/wait') { return $marked(fn () => usleep(10000)); }
+    while (!$fiber->isTerminated()) { preg_match('/(a+)(b+)/', str_repeat('-', 99) . 'ab', $found); $fiber->resume(); usleep(1000); }
+    return $fiber->getReturn();
+};"#;
+
+#[test]
+fn a_fiber_takes_its_match_along() {
+    let marked = "[one] [two] [three]";
+    assert_answers(
+        one_worker(SUSPENDED),
+        &["/begin", "/wait", "/wait", "/resume", "/wait"],
+        &["accbb", marked, marked, marked, marked],
+    );
+}
+
 /// An opcode that writes to a variable of the class after it has called a method, a handler or the end of a process.
 const PLACES: &str = r#"
 class Slow { function __toString() { usleep(20000); return 'slow'; } }

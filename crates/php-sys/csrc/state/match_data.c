@@ -1,7 +1,7 @@
 /*
  * The block of match data that ext/pcre prepares for all its calls. preg_replace_callback() keeps the offsets of its match there while its
- * callback runs, and marks the block as used. A task that waits in the callback takes the block along, and other tasks get another one:
- * the mark alone would not do, because a call puts back the mark that it found, which may be of another task.
+ * callback runs, and marks the block as used. A task that waits in the callback takes the block along, and so does a Fiber that is suspended there; others
+ * get another block. The mark alone would not do, because a call puts back the mark that it found, which may be of another task.
  */
 #include "hearth.h"
 #include "state/local_symbols.h"
@@ -15,8 +15,8 @@
 #define DISTANCE 256
 
 static void **block;
-bool *hearth_match_data_used;
 static bool unused;
+bool *hearth_match_data_used = &unused;
 static pcre2_match_data *(*create)(uint32_t pairs, void *context);
 
 /* A block that no task uses. */
@@ -45,7 +45,6 @@ void hearth_match_data_seal(void)
 {
 	void *taken;
 
-	hearth_match_data_used = &unused;
 	taken = php_pcre_create_match_data(1, NULL);
 	php_pcre_free_match_data(taken);
 	block = hearth_find_in_libphp(taken);

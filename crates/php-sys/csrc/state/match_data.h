@@ -7,7 +7,7 @@
 void hearth_match_data_seal(void);
 /* Whether the running task uses the block. */
 extern bool *hearth_match_data_used;
-/* Called when a task that uses the block is left: returns what hearth_match_data_put_back() needs when the task goes on. */
+/* Called when a task or Fiber that uses the block is left: returns what hearth_match_data_put_back() needs when it goes on. */
 void *hearth_match_data_take(void);
 void hearth_match_data_put_back(void *taken);
 

@@ -16,6 +16,7 @@
 #include "state_table.h"
 #include "task/task.h"
 #include "task/collector.h"
+#include "state/match_data.h"
 #include "task/fiber.h"
 #include "task/lazy_objects.h"
 #include "task/no_suspend.h"
@@ -38,19 +39,23 @@ static HashTable *(*get_gc)(zend_object *, zval **, int *);
 #define SAVE(live, name) calls.name = live;
 #define LOAD(live, name) live = calls->name;
 
-typedef struct { HEARTH_FIBER_FIELDS(DECLARE) } calls_under_way;
+typedef struct { HEARTH_FIBER_FIELDS(DECLARE) void *match_data; } calls_under_way;
 
 static calls_under_way save_calls(void)
 {
 	calls_under_way calls;
 
 	HEARTH_FIBER_FIELDS(SAVE)
+	calls.match_data = UNEXPECTED(*hearth_match_data_used) ? hearth_match_data_take() : NULL;
 	return calls;
 }
 
 static void load_calls(const calls_under_way *calls)
 {
 	HEARTH_FIBER_FIELDS(LOAD)
+	if (UNEXPECTED(calls->match_data)) {
+		hearth_match_data_put_back(calls->match_data);
+	}
 }
 
 bool hearth_fiber_is_suspended(const zend_fiber *fiber)

@@ -59,7 +59,8 @@ bool hearth_compares(const zend_op *opline)
 		case ZEND_IS_SMALLER_OR_EQUAL:
 		case ZEND_SPACESHIP:
 		case ZEND_CASE: return true;
-		default: return false;
+		/* in_array(), min() and max() */
+		default: return HEARTH_IS_FRAMELESS_CALL(opline);
 	}
 }
 

@@ -155,13 +155,6 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_SINCE_8_4(...)
 #endif
 
-/* PHP 8.4 compiles calls of some functions to an opcode with two or three operands, without a frame. */
-#if PHP_VERSION_ID >= 80400
-# define HEARTH_IS_FRAMELESS_CALL(opline) ((opline)->opcode == ZEND_FRAMELESS_ICALL_2 || (opline)->opcode == ZEND_FRAMELESS_ICALL_3)
-#else
-# define HEARTH_IS_FRAMELESS_CALL(opline) false
-#endif
-
 /* The globals of libxml; the extension's header needs libxml2's headers. */
 typedef struct {
 	zval stream_context;

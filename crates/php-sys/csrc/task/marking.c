@@ -60,7 +60,7 @@ bool hearth_compares(const zend_op *opline)
 		case ZEND_SPACESHIP:
 		case ZEND_CASE: return true;
 		/* in_array(), min() and max() */
-		default: return HEARTH_IS_FRAMELESS_CALL(opline);
+		default: return HEARTH_IS_FRAMELESS_CALL(opline->opcode);
 	}
 }
 

@@ -163,6 +163,8 @@ fn the_urls_of_a_client_end_with_it() {
          };",
     )
     .env("PEER", &url)
+    // Otherwise get_resources() is refused.
+    .args(["--concurrency", "1"])
     .start();
     for path in ["/", "/keep", "/", "/keep"] {
         assert_eq!(ok(&server.get(path)), "said,said,said", "{path}");

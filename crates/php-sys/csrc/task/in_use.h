@@ -84,6 +84,8 @@ HashTable *hearth_use_array(zend_execute_data *call, uint32_t number);
 /* task/in_use_kept.c: the number of objects that are kept because their connection was in use when they were dropped. */
 extern uint32_t hearth_kept;
 void hearth_kept_watch(void);
+/* Whether a word of a table of handlers is the function that keeps objects: the first object of a class puts it there. */
+bool hearth_kept_is_handler(uint64_t word);
 void hearth_kept_begin(void);
 /* Called at the end of a use. Releases the objects whose connection no waiting task uses, nor a call from that one down. */
 void hearth_kept_release(const zend_execute_data *from);

@@ -115,6 +115,11 @@ static void on_dtor(zend_object *object)
 	keep(object);
 }
 
+bool hearth_kept_is_handler(uint64_t word)
+{
+	return word == (uintptr_t) on_dtor;
+}
+
 /* Whether no part of a library that is only read holds the address; `data` is set to that. */
 static int find_read_only(struct dl_phdr_info *library, size_t size, void *data)
 {

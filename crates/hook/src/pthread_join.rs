@@ -10,7 +10,7 @@ use crate::{WaitMode, Waiter, syscall, waiter};
 const ABOUT_TO_END: Duration = Duration::from_millis(1);
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
-/// After so many waits that were ended early, the call blocks.
+/// The number of waits that may be ended early. The call blocks after them.
 const EARLY_ENDS: usize = 3;
 
 type Join = unsafe extern "C" fn(pthread_t, *mut *mut c_void) -> c_int;

@@ -1,7 +1,8 @@
 /*
  * The block of match data that ext/pcre prepares for all its calls. preg_replace_callback() keeps the offsets of its match there while its
- * callback runs, and marks the block as used. A task that waits in the callback takes the block along, and so does a Fiber that is suspended there; others
- * get another block. The mark alone would not do, because a call puts back the mark that it found, which may be of another task.
+ * callback runs, and marks the block as used. A task that waits in the callback takes the block along, and so does a Fiber that is
+ * suspended there; others get another block. The mark alone would not do, because a call puts back the mark that it found, which may be of
+ * another task.
  */
 #include "hearth.h"
 #include "state/local_symbols.h"
@@ -22,11 +23,12 @@ static pcre2_match_data *(*create)(uint32_t pairs, void *context);
 /* A block that no task uses. */
 static void *spare;
 
-/* Finds the byte that is 1 while the block is taken and 0 before and after. */
+/* Finds the byte that is 1 while the block is taken and 0 before and after; NULL if there is not exactly one. */
 static bool *find_mark(const char *near)
 {
 	static char before[2 * DISTANCE];
 	bool *found = NULL;
+	uint32_t count = 0;
 	void *taken;
 
 	memcpy(before, near - DISTANCE, sizeof before);
@@ -34,10 +36,11 @@ static bool *find_mark(const char *near)
 	for (size_t i = 0; i < sizeof before; i++) {
 		if (before[i] == 0 && near[(ptrdiff_t) i - DISTANCE] == 1) {
 			found = (bool *) near - DISTANCE + i;
+			count++;
 		}
 	}
 	php_pcre_free_match_data(taken);
-	return found && !*found ? found : NULL;
+	return count == 1 && !*found ? found : NULL;
 }
 
 /* Called at the end of boot. Where the variables are not found, the block stays taken, and each call makes its own. */

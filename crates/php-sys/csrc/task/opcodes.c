@@ -11,7 +11,7 @@
 enum {
 	HOLDS_PLACE = 1,   /* in a property, which lasts no longer than what another request writes to it */
 	HOLDS_FOUND = 2,   /* that another opcode has found, or of a shared variable */
-	HOLDS_OPERANDS = 4 /* of shared variables, while the other operand is converted */
+	HOLDS_OPERANDS = 3 /* of shared variables, while the other operand is converted */
 };
 
 static const unsigned char kinds[256] = {
@@ -53,20 +53,25 @@ static bool is_element_of_object(const zend_execute_data *frame, const zend_op *
 	return Z_TYPE_P(container) == IS_OBJECT;
 }
 
-static bool begins_with(const zend_string *name, const char *prefix)
-{
-	return strncasecmp(ZSTR_VAL(name), prefix, strlen(prefix)) == 0;
-}
-
 /* The engine holds the object whose accessor it calls, and writes to no place afterwards. */
-static bool is_accessor(const zend_string *name)
+static bool is_accessor(const zend_function *function)
 {
-	return begins_with(name, "__get") || begins_with(name, "__set") || begins_with(name, "__isset") || begins_with(name, "offset");
+	static const char *const names[] = {
+		"__get", "__set", "__isset", "__unset", "offsetget", "offsetset", "offsetexists", "offsetunset",
+	};
+	const zend_string *name = function->common.function_name;
+
+	for (size_t i = 0; name && function->common.scope && i < sizeof names / sizeof *names; i++) {
+		if (strcasecmp(ZSTR_VAL(name), names[i]) == 0) {
+			return true;
+		}
+	}
+	return false;
 }
 
-static bool is_destructor(const zend_string *name)
+static bool is_destructor(const zend_function *function)
 {
-	return begins_with(name, "__destruct");
+	return function->common.scope && function == function->common.scope->destructor;
 }
 
 /* An assignment ends the old value last, but for its own result, which it copies from the place. An object writes the new value later. */
@@ -92,15 +97,13 @@ static bool holds(const zend_execute_data *frame, const zend_op *opline)
 }
 
 /* Whether the opcode of `frame` called this function. A function of C that ends a value may be in the middle of an array. */
-static bool holds_place(const zend_execute_data *frame, const zend_string *name)
+static bool holds_place(const zend_execute_data *frame, const zend_function *called)
 {
 	if (!ZEND_USER_CODE(frame->func->type)) {
-		return name && is_destructor(name);
+		return is_destructor(called);
 	}
-	if (EXPECTED(!holds(frame, frame->opline))) {
-		return false;
-	}
-	return !name || (!is_accessor(name) && !(is_destructor(name) && is_last_step(frame, frame->opline)));
+	return UNEXPECTED(holds(frame, frame->opline)) && !is_accessor(called)
+		&& !(is_destructor(called) && is_last_step(frame, frame->opline));
 }
 
 /* Whether an opcode below the running code, which called it without a call in the script, holds a place. */
@@ -111,7 +114,7 @@ bool hearth_opcode_holds_place(void)
 	for (; call; call = below) {
 		below = hearth_call_below(call);
 		if (below && call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP) && below->func
-				&& UNEXPECTED(holds_place(below, call->func->common.function_name))) {
+				&& UNEXPECTED(holds_place(below, call->func))) {
 			return true;
 		}
 	}

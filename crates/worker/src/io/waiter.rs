@@ -31,16 +31,16 @@ thread_local! {
 }
 
 /// The entry of one wait in [`LOCKS`]. Dropped at its end, however it ends: many waits for a lock end because their time is over.
-struct Place(Lock, Waker);
+struct LockEntry(Lock, Waker);
 
-impl Place {
-    fn new(what: Lock, waker: Waker) -> Place {
+impl LockEntry {
+    fn new(what: Lock, waker: Waker) -> Self {
         LOCKS.with_borrow_mut(|locks| locks.entry(what).or_default().push(waker.clone()));
-        Place(what, waker)
+        Self(what, waker)
     }
 }
 
-impl Drop for Place {
+impl Drop for LockEntry {
     fn drop(&mut self) {
         // During thread exit the list may be gone.
         let _ = LOCKS.try_with(|locks| {
@@ -405,12 +405,12 @@ impl Waiter for TokioWaiter {
     }
 
     fn wait_for_lock(&self, what: Lock, at_most: Duration) -> bool {
-        let mut place = None;
+        let mut entry = None;
         let unlocked = poll_fn(move |context| {
-            if place.is_some() {
+            if entry.is_some() {
                 return Poll::Ready(());
             }
-            place = Some(Place::new(what, context.waker().clone()));
+            entry = Some(LockEntry::new(what, context.waker().clone()));
             Poll::Pending
         });
         php::wait(within(Some(at_most), unlocked)).is_ok()

@@ -1,6 +1,7 @@
 /* Places where a task must not be left, and the checks whether it may be. */
 #include "engine/engine.h"
 #include "task/collector.h"
+#include "task/include_once.h"
 #include "task/lazy_objects.h"
 #include "task/marks.h"
 #include "task/task.h"
@@ -121,6 +122,9 @@ static zend_op_array *on_compile_file(zend_file_handle *handle, int type)
 
 	ops = engine_compile_file(handle, type);
 	hearth_section_leave(section);
+	if (hearth_current) {
+		hearth_current->includes = true;
+	}
 	return ops;
 }
 
@@ -252,6 +256,7 @@ void hearth_no_suspend_in_engine(void)
 	autoload = zend_autoload;
 	zend_autoload = on_autoload;
 	hearth_class_linking_hook();
+	hearth_include_once_hook();
 	hearth_collector_hook();
 }
 

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "request/request.h"
 #include "task/fiber.h"
+#include "task/include_once.h"
 #include "task/lazy_objects.h"
 
 static hearth_task *free_tasks;
@@ -93,6 +94,25 @@ void hearth_task_unpark_object_waiters(void)
 	}
 }
 
+hearth_task *hearth_task_in_file(const zend_string *path, const hearth_task *but)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i] != but && hearth_waits_in_file(tasks[i], path)) {
+			return tasks[i];
+		}
+	}
+	return NULL;
+}
+
+void hearth_task_unpark_file_waiters(void)
+{
+	for (uint32_t i = 0; i < task_count; i++) {
+		if (tasks[i]->awaits_file && !hearth_task_in_file(tasks[i]->awaits_file, tasks[i])) {
+			hearth_on_unpark(tasks[i]->owner);
+		}
+	}
+}
+
 static hearth_task *allocate(void)
 {
 	hearth_task *task = pecalloc(1, sizeof *task, 1);
@@ -119,6 +139,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->job = job;
 	task->request = request;
 	task->done = task->busy = task->broken = task->left = task->interrupted = task->fatal_pending = task->awaits_body = task->parses_for_itself = false;
+	task->includes = false;
 	task->ends = 0;
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->leases = NULL;

@@ -3,6 +3,7 @@
 #include "mode/mode.h"
 #include "request/request.h"
 #include "session/session.h"
+#include "task/include_once.h"
 #include "task/lazy_objects.h"
 #include "task/no_suspend.h"
 #include "task/task_object.h"
@@ -261,6 +262,9 @@ hearth_step hearth_task_resume(hearth_task *task)
 		leave_state(task, shared);
 	}
 	hearth_current = outer;
+	if (UNEXPECTED(hearth_file_waiters)) {
+		hearth_task_unpark_file_waiters();
+	}
 	if (outer) {
 		hearth_state_load(&outer->saved, shared ? NULL : outer->request);
 		hearth_error_handler_hide(outer);
@@ -313,7 +317,13 @@ void hearth_task_suspend(void)
 	if (UNEXPECTED(hearth_lazy_objects_exist())) {
 		hearth_lazy_objects_put_away(task);
 	}
+	if (UNEXPECTED(task->includes)) {
+		hearth_include_once_begins(task);
+	}
 	hearth_task_park(task);
+	if (UNEXPECTED(task->waits_in_file)) {
+		hearth_include_once_ends(task);
+	}
 	if (UNEXPECTED(hearth_lazy_objects_away)) {
 		hearth_lazy_objects_put_back(task);
 	}

@@ -26,6 +26,9 @@ struct hearth_task {
 	bool interrupted;                /* a wait on a descriptor was ended early: the answer may still arrive */
 	bool parses_for_itself;          /* Hearth\Request::cookie(): see request/cookies.c */
 	bool awaits_body;                /* it waits until another task has read its request's body */
+	bool includes;                   /* it has included a file and may be in its code: see task/include_once.c */
+	bool waits_in_file;              /* it waits in such code */
+	const zend_string *awaits_file;  /* it waits until another task has left the code of this file; NULL: for none */
 	const zend_object *awaits_object; /* it waits until another task has initialized the lazy object; NULL: for none */
 	uint8_t ends;                    /* HEARTH_ENDS_*, of the end that its code runs at */
 	bool fatal_pending;              /* a fatal error happened where it could not be left: see hearth_throw */

@@ -1,0 +1,161 @@
+/*
+ * Files whose code outside of functions waits. The engine counts a file as included before it runs this code, so `require_once` of another
+ * request would go on without what the code defines after its wait. It waits until the code has ended.
+ */
+#include "engine/engine.h"
+#include "task/fiber.h"
+#include "task/include_once.h"
+#include "task/no_suspend.h"
+
+/* Longest wait in seconds. What the code itself waits for may be held by the request that waits for the file: a lock, for example. */
+#define LONGEST_WAIT 10
+
+uint32_t hearth_file_waiters;
+static uint32_t files_waiting; /* the number of tasks that wait in such code */
+
+static const zend_string *file_of_code(const zend_execute_data *call)
+{
+	return call->func && ZEND_USER_CODE(call->func->type) && !call->func->common.function_name ? call->func->op_array.filename : NULL;
+}
+
+void hearth_include_once_begins(hearth_task *task)
+{
+	const zend_execute_data *call = EG(current_execute_data);
+
+	while (call && !file_of_code(call)) {
+		call = hearth_call_below(call);
+	}
+	task->includes = task->waits_in_file = call != NULL;
+	files_waiting += task->waits_in_file;
+}
+
+void hearth_include_once_ends(hearth_task *task)
+{
+	files_waiting -= task->waits_in_file;
+	task->waits_in_file = false;
+}
+
+/* Whether one of these calls, from this one down, is the code of the file. */
+static bool is_code_of(const zend_execute_data *call, const zend_string *path)
+{
+	for (; call; call = hearth_call_below(call)) {
+		const zend_string *file = file_of_code(call);
+
+		if (file && zend_string_equals(file, path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool hearth_waits_in_file(const hearth_task *task, const zend_string *path)
+{
+	return task->waits_in_file && is_code_of(task->waits_in, path);
+}
+
+/* Whether that task has started the running one, maybe through others: it may wait for its end. */
+static bool has_started_current(const hearth_task *task)
+{
+	const hearth_task *starter = hearth_current;
+
+	while (starter && starter != task) {
+		starter = hearth_task_by_id(starter->starter);
+	}
+	return starter == task;
+}
+
+/* Whether that task waits, maybe through others, for a file that the running task loads: two files may require each other. */
+static bool waits_for_current(const hearth_task *task)
+{
+	enum { MOST_FILES = 100 };
+
+	for (int i = 0; i < MOST_FILES && task && task->awaits_file; i++) {
+		if (is_code_of(EG(current_execute_data), task->awaits_file)) {
+			return true;
+		}
+		task = hearth_task_in_file(task->awaits_file, task);
+	}
+	return false;
+}
+
+typedef enum { ENDED, OVERDUE, CANCELLED } outcome;
+
+static outcome wait_for(zend_string *path)
+{
+	hearth_task *task = hearth_current;
+	int woken;
+
+	task->awaits_file = path;
+	hearth_file_waiters++;
+	woken = hearth_on_park(LONGEST_WAIT);
+	hearth_file_waiters--;
+	task->awaits_file = NULL;
+	hearth_bail_out_if_fatal();
+	return woken == 0 ? ENDED : woken == 1 ? OVERDUE : CANCELLED;
+}
+
+/* Waits until no other task is in the code of the file. False: an exception is pending. */
+static bool await_file(zend_string *path)
+{
+	const hearth_task *loading;
+	outcome woken = ENDED;
+
+	while (woken == ENDED && (loading = hearth_task_in_file(path, hearth_current)) != NULL && !has_started_current(loading)
+			&& !waits_for_current(loading) && hearth_may_suspend()) {
+		woken = wait_for(path);
+	}
+	if (woken == OVERDUE) {
+		hearth_log(HEARTH_LOG_WARNING, "%s is included, but its code has been waiting in another request for %d s: this request goes on without "
+			"what it has not defined yet", ZSTR_VAL(path), LONGEST_WAIT);
+	}
+	return woken != CANCELLED;
+}
+
+static zval *operand(const zend_execute_data *frame, const zend_op *opline)
+{
+	zval *value = opline->op1_type == IS_CONST ? RT_CONSTANT(opline, opline->op1) : ZEND_CALL_VAR(frame, opline->op1.var);
+
+	ZVAL_DEREF(value);
+	return value;
+}
+
+/* False: an exception is pending. */
+static bool await_operand(const zend_execute_data *frame)
+{
+	const zval *name = operand(frame, frame->opline);
+	zend_string *path = Z_TYPE_P(name) == IS_STRING ? zend_resolve_path(Z_STR_P(name)) : NULL;
+	bool done = !EG(exception);
+
+	if (path) {
+		done = done && (!zend_hash_exists(&EG(included_files), path) || await_file(path));
+		zend_string_release(path);
+	}
+	return done;
+}
+
+/* As the engine's own handler leaves its operands in an exception. */
+static int leave(const zend_execute_data *frame, const zend_op *opline)
+{
+	if (opline->op1_type & (IS_TMP_VAR | IS_VAR)) {
+		zval_ptr_dtor_nogc(ZEND_CALL_VAR(frame, opline->op1.var));
+	}
+	if (opline->result_type & (IS_TMP_VAR | IS_VAR)) {
+		ZVAL_UNDEF(ZEND_CALL_VAR(frame, opline->result.var));
+	}
+	return ZEND_USER_OPCODE_CONTINUE;
+}
+
+static int on_include(zend_execute_data *frame)
+{
+	const zend_op *opline = frame->opline;
+
+	if (UNEXPECTED(files_waiting) && (opline->extended_value & (ZEND_INCLUDE_ONCE | ZEND_REQUIRE_ONCE)) && !await_operand(frame)) {
+		return leave(frame, opline);
+	}
+	return ZEND_USER_OPCODE_DISPATCH;
+}
+
+void hearth_include_once_hook(void)
+{
+	zend_set_user_opcode_handler(ZEND_INCLUDE_OR_EVAL, on_include);
+}

@@ -104,11 +104,13 @@ typedef struct { void *pointer; size_t size; } hearth_stack_bounds;
 # define HEARTH_IS_LAZY(object) ((OBJ_EXTRA_FLAGS(object) & (IS_OBJ_LAZY_UNINITIALIZED | IS_OBJ_LAZY_PROXY)) != 0)
 # define HEARTH_IS_LAZY_PROPERTY(slot) ((Z_PROP_FLAG_P(slot) & IS_PROP_LAZY) != 0)
 # define HEARTH_HAS_PROPERTY_HOOKS(ce) ((ce)->num_hooked_props != 0)
+# define HEARTH_IS_PROPERTY_HOOK(function) ((function)->common.prop_info != NULL)
 #else
 # define HEARTH_LAZY_OBJECTS() ((HashTable *) NULL)
 # define HEARTH_IS_LAZY(object) ((void) (object), true)
 # define HEARTH_IS_LAZY_PROPERTY(slot) ((void) (slot), false)
 # define HEARTH_HAS_PROPERTY_HOOKS(ce) ((void) (ce), false)
+# define HEARTH_IS_PROPERTY_HOOK(function) ((void) (function), false)
 #endif
 
 /* Whether a SoapClient that is freed leaves its connection open. */

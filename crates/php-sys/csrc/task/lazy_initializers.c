@@ -80,6 +80,11 @@ static bool may_initialize(const zend_execute_data *call)
 		&& !calls_back(caller->func) && !is_magic(function, scope);
 }
 
+bool hearth_lazy_object_may_be_initialized_by(const zend_execute_data *call)
+{
+	return is_by_engine(call) && (argument_of(call) || may_initialize(call));
+}
+
 static bool visit_table(visitor visit, const void *owner)
 {
 	zend_ulong number;

@@ -26,6 +26,8 @@ void hearth_lazy_object_record(zend_object *object, const void *owner, const hea
 /* Whether the object is put away, or shown to a task of the request that initializes it. */
 bool hearth_lazy_object_is_recorded(const zend_object *object);
 bool hearth_lazy_object_is_being_initialized(const zend_object *object);
+/* Whether the call may be one of an initializer. Called where the engine has lazy objects. */
+bool hearth_lazy_object_may_be_initialized_by(const zend_execute_data *call);
 /* Whether an initializer still works on it, so that other requests wait. */
 bool hearth_lazy_object_is_waited_for(const zend_object *object);
 /* task/table.c: wakes the tasks that wait for an object on which no initializer works any more. */

@@ -399,13 +399,17 @@ namespace Hearth {
      * return render($rows, $page->await());
      * ```
      *
-     * @throws \Error outside a task
+     * @throws \Error outside a task, and where there is no memory for the stack of another task
      */
     function async(callable $fn, mixed ...$args): Task
     {
     }
 
-    /** Like `async()`, but not a child: it goes on when the request has ended, and has no request itself. */
+    /**
+     * Like `async()`, but not a child: it goes on when the request has ended, and has no request itself.
+     *
+     * @throws \Error as `async()`
+     */
     function background(callable $fn, mixed ...$args): Task
     {
     }

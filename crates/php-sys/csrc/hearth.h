@@ -66,6 +66,8 @@ bool hearth_has_extension(hearth_str name);
 bool hearth_has_setting(hearth_str name);
 /* True: several requests will be in flight, so what they cannot share is refused, such as persistent connections. */
 void hearth_refuse_persistent(bool refuse);
+/* That many requests may be in flight: twice as many ended tasks keep their stacks. */
+void hearth_contexts_of_requests(uint32_t concurrency);
 
 /* ---- command line ---- */
 

@@ -213,6 +213,7 @@ unsafe extern "C" {
     pub fn hearth_has_setting(name: hearth_str) -> bool;
     pub fn hearth_refuse_persistent(refuse: bool);
     pub fn hearth_cli_info(what: std::ffi::c_char) -> std::ffi::c_int;
+    pub fn hearth_contexts_of_requests(concurrency: u32);
     pub fn hearth_cli_request_startup(
         script: *const std::ffi::c_char,
         argc: std::ffi::c_int,

@@ -307,6 +307,13 @@ pub fn refuse_persistent(refuse: bool) {
     unsafe { sys::hearth_refuse_persistent(refuse) }
 }
 
+/// Tells how many requests may be in flight: twice as many ended tasks keep their stacks for later ones.
+pub fn keep_stacks(concurrency: u32) {
+    engine_thread::require();
+    // SAFETY: writes one number of the C side, which its thread reads: this one.
+    unsafe { sys::hearth_contexts_of_requests(concurrency) }
+}
+
 /// Installs handlers by which SIGTERM, SIGINT, SIGHUP and SIGUSR1 have no effect: the supervisor tells this process to leave
 /// by its channel.
 pub fn pass_over_signals() {

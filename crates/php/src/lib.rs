@@ -39,8 +39,8 @@ pub use cli::{Cli, Run, info};
 pub use client::Client;
 pub use engine::{
     Boot, BootError, Level, Mode, after_fork, boot, handler_kind, has_setting, heap_is_full,
-    is_temporary_file, pass_over_signals, post_max_size, refuse_persistent, remove_temporary_files,
-    run_entry, seal, series, validates_timestamps, version,
+    is_temporary_file, keep_stacks, pass_over_signals, post_max_size, refuse_persistent,
+    remove_temporary_files, run_entry, seal, series, validates_timestamps, version,
 };
 pub use host::{Alarm, Host, forked, install, on_engine_thread};
 pub use incoming::BodySource;

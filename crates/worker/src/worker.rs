@@ -318,6 +318,7 @@ async fn serve(mut start: Start) -> Result<(), String> {
     let settings = &start.boot.settings;
     let (limit, grace) = (settings.request_timeout, settings.request_grace);
     let concurrent = settings.concurrency.is_some_and(|number| number > 1);
+    php::keep_stacks(settings.concurrency.unwrap_or(1));
     let slow = SlowLog::new(settings.slow_after, settings.slow_file.as_deref());
     let host = ProcessHost::install(
         Some(Rc::clone(&board)),

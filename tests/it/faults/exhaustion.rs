@@ -192,3 +192,50 @@ fn nothing_that_memory_exhaustion_leaves_behind_runs_on() {
     assert!(!log.contains("still computes"), "{log}");
     server.stop();
 }
+
+/// Tasks that have ended keep few of their stacks: these count towards the limit of all requests of the worker.
+#[test]
+fn a_burst_of_tasks_leaves_the_memory_to_others() {
+    let server = one_worker(
+        "return function ($request) {
+            if ($request->path === '/large') { return strlen(str_repeat('x', 40 << 20)) . ''; }
+            $tasks = array_map(fn () => Hearth\\async(fn () => usleep(100000)), range(1, 3000));
+            foreach ($tasks as $task) { $task->await(); }
+            return 'ended';
+        };",
+    )
+    .args(["--ini", "memory_limit=64M"])
+    .start();
+    for _ in 0..3 {
+        assert_eq!(ok(&server.get("/large")), (40 << 20).to_string());
+        assert_eq!(ok(&server.get("/burst")), "ended");
+    }
+    server.stop();
+}
+
+const NO_STACKS: &str = r#"return function ($request) {
+    if ($request->path !== '/tasks') { return 'fine'; }
+    $used = (int) file_get_contents('/proc/self/statm') * 4096;
+    posix_setrlimit(POSIX_RLIMIT_AS, $used + (512 << 20), -1);
+    $tasks = $said = [];
+    for ($i = 0; $i < 300; $i++) {
+        try { $tasks[] = Hearth\async(fn () => usleep(50000)); } catch (Error $error) { $said[] = $error->getMessage(); }
+    }
+    try { Hearth\parallel([fn () => 1]); } catch (Error $error) { $said[] = $error->getMessage(); }
+    posix_setrlimit(POSIX_RLIMIT_AS, -1, -1);
+    foreach ($tasks as $task) { $task->await(); }
+    return json_encode([count($tasks) > 20, count($said) > 100, array_unique(array_map(fn ($text) => explode(':', $text)[0], $said))]);
+};"#;
+
+#[test]
+fn a_task_for_whose_stack_there_is_no_memory_is_an_error_and_logged_once() {
+    let server = one_worker(NO_STACKS).start();
+    assert_eq!(
+        ok(&server.get("/tasks")),
+        r#"[true,true,["There is no memory for the stack of another task"]]"#
+    );
+    assert_eq!(ok(&server.get("/")), "fine");
+    let log = server.log().text();
+    assert_eq!(log.matches("no memory for the stack of a task").count(), 1);
+    server.stop();
+}

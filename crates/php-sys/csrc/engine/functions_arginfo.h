@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: d9e4a1dc7878b415a75202585eb30c7ef05d8a9d */
+ * Stub hash: d1d641c95f15e675062b339fee32193ded9b5a42 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_Hearth_async, 0, 1, Hearth\\Task, 0)
 	ZEND_ARG_TYPE_INFO(0, fn, IS_CALLABLE, 0)

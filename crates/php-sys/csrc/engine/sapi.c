@@ -11,6 +11,7 @@
 #include "session/session.h"
 #include "state/check.h"
 #include "state/process_settings.h"
+#include "task/context.h"
 #include "task/no_suspend.h"
 #include "task/task_object.h"
 #include "task/interrupted.h"
@@ -146,6 +147,7 @@ static PHP_MINIT_FUNCTION(hearth)
 {
 	(void) type;
 	hearth_stack_startup();
+	hearth_contexts_startup();
 	hearth_prelude_prepare();
 	if (!hearth_is_cli()) {
 		hearth_server_environment_keep();

@@ -5,6 +5,7 @@
  */
 #include "engine/engine.h"
 #include "task/collector.h"
+#include "task/context.h"
 #include "task/no_suspend.h"
 #include "task/task.h"
 
@@ -41,6 +42,9 @@ static int on_collect_cycles(void)
 
 	if (collecting || !is_in_request()) {
 		return collect();
+	}
+	if (!hearth_context_reserve()) {
+		return 0;
 	}
 	task = hearth_task_new(HEARTH_JOB_COLLECT, hearth_request_state_new(NULL));
 	task->background = true;

@@ -16,7 +16,7 @@
  * - the wall is never opened: the process ends by SIGSEGV, as without the guard.
  *
  * One protection covers the guard and the part not grown yet, so that a stack takes two mappings
- * (vm.max_map_count) as before.
+ * (vm.max_map_count).
  */
 #include "task/task.h"
 #include "task/no_suspend.h"
@@ -59,6 +59,7 @@ struct hearth_stack {
 static int handle = -1;
 static size_t page;
 static hearth_stack *stacks;
+size_t hearth_stack_count;
 /* The number of stacks that are open below the upper end of their guard. */
 static size_t exceeded;
 static struct sigaction before;
@@ -131,8 +132,11 @@ static void on_init(zend_fiber_context *context)
 	stack->step = step;
 	stack->guard = stack->low + STEPS * step;
 	stack->fresh = MAX(stack->guard, stack->high - TOUCHED);
-	mprotect(stack->low, (size_t) (stack->fresh - stack->low), PROT_NONE);
+	/* The kernel joins two mappings that were both writable: else the engine's guard page would stay one of its own. */
+	mprotect(stack->low - page, page, PROT_READ | PROT_WRITE);
+	mprotect(stack->low - page, (size_t) (stack->fresh - stack->low) + page, PROT_NONE);
 	stack->open = stack->fresh;
+	hearth_stack_count++;
 	stack->next = stacks;
 	if (stacks) {
 		stacks->previous = stack;
@@ -153,6 +157,7 @@ static void on_destroy(zend_fiber_context *context)
 	if (!stack) {
 		return;
 	}
+	hearth_stack_count--;
 	exceeded -= stack->open < stack->guard;
 #if defined(HEARTH_VALGRIND)
 	VALGRIND_STACK_DEREGISTER(stack->id);

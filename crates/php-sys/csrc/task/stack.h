@@ -9,6 +9,9 @@
 
 typedef struct hearth_stack hearth_stack;
 
+/* The number of stacks that exist, of tasks and Fibers. */
+extern size_t hearth_stack_count;
+
 /* Called once, when the engine starts: from then on each stack that the engine makes is guarded. */
 void hearth_stack_startup(void);
 /* Called once all extensions are loaded, on the thread that runs PHP. */

@@ -1,11 +1,14 @@
 /* The tasks of this process: their ids, and the free list of those that have ended. */
 #include "engine/engine.h"
 #include "request/request.h"
+#include "task/context.h"
 #include "task/fiber.h"
 #include "task/include_once.h"
 #include "task/lazy_objects.h"
 
-static hearth_task *free_tasks;
+/* Ended tasks with a context, and those without one. */
+static hearth_task *free_tasks, *bare_tasks;
+static uint32_t kept_contexts;
 static hearth_task **tasks;
 static uint32_t task_count, task_capacity;
 
@@ -126,15 +129,28 @@ static hearth_task *allocate(void)
 	return task;
 }
 
+/* A script needs a larger stack than ended tasks have. */
+static hearth_task *unused(bool with_context)
+{
+	hearth_task *task = with_context ? free_tasks : NULL;
+
+	if (EXPECTED(task)) {
+		free_tasks = task->next_free;
+		kept_contexts--;
+		return task;
+	}
+	task = bare_tasks;
+	if (task) {
+		bare_tasks = task->next_free;
+		return task;
+	}
+	return allocate();
+}
+
 hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 {
-	hearth_task *task = free_tasks;
+	hearth_task *task = unused(job != HEARTH_JOB_SCRIPT && job != HEARTH_JOB_ENTRY);
 
-	if (task && job != HEARTH_JOB_SCRIPT) {
-		free_tasks = task->next_free;
-	} else {
-		task = allocate();
-	}
 	task->generation++;
 	task->job = job;
 	task->request = request;
@@ -153,8 +169,19 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 
 void hearth_task_keep(hearth_task *task)
 {
-	task->next_free = free_tasks;
-	free_tasks = task;
+	hearth_task **list = &bare_tasks;
+
+	if (EXPECTED(hearth_context_keep(task, kept_contexts))) {
+		list = &free_tasks;
+		kept_contexts++;
+	}
+	task->next_free = *list;
+	*list = task;
+}
+
+bool hearth_task_has_kept_context(void)
+{
+	return free_tasks != NULL;
 }
 
 void *hearth_current_owner(void)

@@ -3,6 +3,7 @@
 #include "mode/mode.h"
 #include "request/request.h"
 #include "session/session.h"
+#include "task/context.h"
 #include "task/include_once.h"
 #include "task/lazy_objects.h"
 #include "task/no_suspend.h"
@@ -10,10 +11,8 @@
 #include "task/call.h"
 #include "task/entry.h"
 
-/* Bytes of a task's VM stack page, as large as that of a Fiber. */
-#define HEARTH_VM_STACK (1024 * sizeof(zval))
-/* Bytes of stack for scripts: PHP's own scripts recurse as deep as the stack of the process lets them. */
-#define HEARTH_SCRIPT_STACK (64 * 1024 * 1024)
+/* Elements of the first page of a task's VM stack, as large as that of a Fiber. */
+#define HEARTH_VM_STACK 1024
 
 __thread hearth_task *hearth_current;
 bool hearth_broken;
@@ -25,7 +24,6 @@ static void (*run_entry_script)(void);
 /* The script's last error_reporting(): the engine keeps it per stack. */
 static int entry_error_reporting;
 
-static char task_kind;
 static int exit_status;
 /* The frame below a task's first call: an exception that reaches it stays in EG(exception) for this code to find. */
 static zend_function bottom_function = { .type = ZEND_INTERNAL_FUNCTION };
@@ -85,12 +83,33 @@ static void run_job(hearth_task *task)
 	}
 }
 
-static void set_up_stack(hearth_task *task)
+/*
+ * The first page is on the C stack: in the engine's heap it would count towards memory_limit for as long as the context is kept. The engine
+ * frees pages above it only. Where a script ends, the engine frees all pages, so a script's is in the heap.
+ */
+static void set_up_vm_stack(zval *page)
+{
+	zend_vm_stack first = (zend_vm_stack) page;
+
+	first->top = ZEND_VM_STACK_ELEMENTS(first);
+	first->end = page + HEARTH_VM_STACK;
+	first->prev = NULL;
+	EG(vm_stack) = first;
+	EG(vm_stack_top) = first->top;
+	EG(vm_stack_end) = first->end;
+	EG(vm_stack_page_size) = HEARTH_VM_STACK * sizeof *page;
+}
+
+static void set_up_stack(hearth_task *task, zval *page)
 {
 	zend_execute_data *bottom;
 
-	EG(vm_stack) = NULL;
-	zend_vm_stack_init_ex(HEARTH_VM_STACK);
+	if (task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_ENTRY) {
+		EG(vm_stack) = NULL;
+		zend_vm_stack_init_ex(HEARTH_VM_STACK * sizeof *page);
+	} else {
+		set_up_vm_stack(page);
+	}
 	bottom = (zend_execute_data *) EG(vm_stack_top);
 	EG(vm_stack_top) += ZEND_CALL_FRAME_SLOT;
 	memset(bottom, 0, sizeof *bottom);
@@ -122,57 +141,38 @@ static void end_broken(hearth_task *task)
 	hearth_task_object_end(task, fatal);
 }
 
+static void run_guarded(hearth_task *task)
+{
+	if (task->job != HEARTH_JOB_ENTRY) {
+		EG(error_reporting) = hearth_error_reporting;
+	}
+	zend_first_try {
+		run_job(task);
+		hearth_bail_out_of_memory();
+	} zend_catch {
+		end_broken(task);
+	} zend_end_try();
+	task->done = true;
+}
+
 /* Runs at the bottom of every task's stack. It never returns while its context can be used again. */
-static void entry(zend_fiber_transfer *transfer)
+void hearth_task_entry(zend_fiber_transfer *transfer)
 {
 	/* The entry script is no task: at boot there is nothing yet to wait for. */
 	hearth_task *task = hearth_current ? hearth_current : hearth_entry_task;
+	zval page[HEARTH_VM_STACK];
 
-	set_up_stack(task);
+	set_up_stack(task, page);
 	for (;;) {
 		zend_fiber_transfer out = {0};
 
-		if (task->job != HEARTH_JOB_ENTRY) {
-			EG(error_reporting) = hearth_error_reporting;
-		}
-		zend_first_try {
-			run_job(task);
-			hearth_bail_out_of_memory();
-		} zend_catch {
-			end_broken(task);
-		} zend_end_try();
-		task->done = true;
+		run_guarded(task);
 		out.context = task->resumer;
 		ZVAL_NULL(&out.value);
 		zend_fiber_switch_context(&out);
 		/* Resumed: the context was reused for another job. */
 		(void) transfer;
 	}
-}
-
-static bool make_context(hearth_task *task)
-{
-	bool script = task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_ENTRY;
-	size_t size = script ? HEARTH_SCRIPT_STACK : HEARTH_TASK_STACK;
-
-	if (!HEARTH_FIBER_INIT(&task->context, &task_kind, entry, hearth_stack_size_for(size))) {
-		if (EG(exception)) {
-			zend_clear_exception();
-		}
-		hearth_log(HEARTH_LOG_ERROR, "no memory for a task's stack of %zu bytes (see vm.max_map_count and vm.overcommit_memory)", size);
-		return false;
-	}
-	task->has_context = true;
-	task->resume_at = &task->context;
-	return true;
-}
-
-const zend_fiber_context *hearth_context_below(const zend_fiber_context *context)
-{
-	if (context->kind == zend_ce_fiber) {
-		return zend_fiber_from_context((zend_fiber_context *) context)->caller;
-	}
-	return context->kind == &task_kind ? ((const hearth_task *) context)->resumer : NULL;
 }
 
 /* Switches to the context where `task` waits. Returns when the task waits again or has ended. */
@@ -234,7 +234,7 @@ hearth_step hearth_task_resume(hearth_task *task)
 	hearth_task *outer = hearth_current;
 	bool shared = outer && outer->request == task->request;
 
-	if (UNEXPECTED(!task->has_context) && !make_context(task)) {
+	if (UNEXPECTED(!task->has_context) && !hearth_context_make(task)) {
 		hearth_task_object_end(task, ZSTR_EMPTY_ALLOC());
 		return HEARTH_STEP_BROKEN;
 	}
@@ -346,7 +346,7 @@ static void leave_request(hearth_task *task)
 	}
 }
 
-/* After HEARTH_STEP_DONE the context goes back to the free list; not that of a broken task, whose stack is not sound. */
+/* After HEARTH_STEP_DONE the task goes to the free list; not a broken one, whose stack is not sound. */
 void hearth_task_free(hearth_task *task)
 {
 	if (task->job == HEARTH_JOB_SCRIPT || task->job == HEARTH_JOB_CLASSIC) {
@@ -412,7 +412,7 @@ void hearth_entry_run(void (*script)(void))
 	hearth_task *task = hearth_entry_task = hearth_task_new(HEARTH_JOB_ENTRY, NULL);
 
 	run_entry_script = script;
-	if (!make_context(task)) {
+	if (!hearth_context_make(task)) {
 		return;
 	}
 	task->resumer = EG(current_fiber_context);

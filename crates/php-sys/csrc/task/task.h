@@ -69,6 +69,7 @@ void hearth_task_keep(hearth_task *task);
 void hearth_task_park(hearth_task *task);
 /* Whether its code has called Fiber::suspend(). The engine's status says so too of a Fiber in which a task waits. */
 bool hearth_fiber_is_suspended(const zend_fiber *fiber);
+bool hearth_task_has_kept_context(void);
 bool hearth_in_task(void);
 
 #endif

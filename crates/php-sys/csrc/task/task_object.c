@@ -3,6 +3,7 @@
 #include "task/task.h"
 #include "task/task_object.h"
 #include "task/call.h"
+#include "task/context.h"
 #include "task/no_suspend.h"
 #include "task/task_object_arginfo.h"
 
@@ -85,13 +86,24 @@ bool hearth_in_task(void)
 	return false;
 }
 
+/* Throws if there is no stack for another task. */
+static bool has_stack(void)
+{
+	if (EXPECTED(hearth_context_reserve())) {
+		return true;
+	}
+	zend_throw_error(NULL, "There is no memory for the stack of another task: %zu tasks and Fibers have a stack in this process. Start fewer "
+		"tasks at once (the second argument of Hearth\\parallel() limits their number), or raise vm.max_map_count", hearth_stack_count);
+	return false;
+}
+
 static void start(zval *callable, zval *args, uint32_t argc, bool child, zval *return_value)
 {
 	hearth_task *parent = hearth_current, *task;
 	hearth_request_state *request;
 	hearth_task_object *object;
 
-	if (!hearth_in_task()) {
+	if (!hearth_in_task() || !has_stack()) {
 		return;
 	}
 	request = child && parent->request ? parent->request : NULL;

@@ -142,6 +142,41 @@ fn a_computation_within_itself_computes_again() {
     server.stop();
 }
 
+/// Each of these would wait for a value that another computes, which waits for its own.
+#[test]
+fn computations_that_need_each_other_do_not_wait_for_ever() {
+    let server = one_worker(RUN).args(["--request-timeout", "8"]).start();
+    let circles = [
+        vec![("a", "$of('b')"), ("b", "$of('a')")],
+        vec![("a", "$of('b')"), ("b", "$of('c')"), ("c", "$of('a')")],
+        vec![
+            ("a", "Hearth\\parallel([fn () => $of('b')])[0]"),
+            (
+                "b",
+                "Hearth\\timeout(7, fn () => Hearth\\async(fn () => $of('a'))->await())",
+            ),
+        ],
+    ];
+    for circle in circles {
+        run(&server, "$cache->clear();");
+        let targets: Vec<String> = circle
+            .iter()
+            .map(|(key, inner)| {
+                encoded(&format!(
+                    "$of = fn ($key) => $cache->remember($key, 60, fn () => 'alone');
+                    return $cache->remember('{key}', 60, function () use ($cache, $of) {{ usleep(100000); return {inner}; }});"
+                ))
+            })
+            .collect();
+        let (answers, took) = at_once(&server, &targets);
+        for answer in &answers {
+            assert_eq!(ok(answer), "\"alone\"", "{circle:?}");
+        }
+        assert!(took.as_secs() < 5, "{circle:?}: {took:?}");
+    }
+    server.stop();
+}
+
 /// `staleFor` has no end where it is INF, or more than a hundred years.
 #[test]
 fn a_value_may_be_stale_for_ever() {

@@ -13,6 +13,8 @@
 #define LONGEST_WAIT 5000
 /* Microseconds for which a value is stale that is so for ever: about a hundred years. */
 #define STALE_FOR_EVER (int64_t) 3000000000000000
+/* Computations that are looked at to find a circle of waits. */
+#define MOST_HOLDERS 16
 
 typedef struct {
 	const hearth_cache_object *self;
@@ -142,25 +144,66 @@ static void compute(computation *of, zval *callable, zval *result)
 	}
 }
 
-/* Whether the task is the running one, or has started that directly or not: such a task waits for the end of what it started. */
-static bool is_own_or_starter(uint32_t task)
+/* Whether the task is `other`, or has started that directly or not: such a task waits for the end of what it started. */
+static bool is_or_started(uint32_t task, const hearth_task *other)
 {
-	uint64_t id = hearth_current_task_id();
-
-	while (id != 0 && (uint32_t) id != task) {
-		const hearth_task *next = hearth_task_by_id(id);
-
-		id = next ? next->starter : 0;
+	while (other && (uint32_t) hearth_task_id(other) != task) {
+		other = hearth_task_by_id(other->starter);
 	}
-	return id != 0;
+	return other != NULL;
 }
 
-/* Whether the caller computes that very key, or no task that computes it could go on while this one waits. */
+/* Adds the tasks that compute what `holder`, or a task that it has started, waits for. Returns how many there are now. */
+static size_t add_awaited(uint32_t holder, uint32_t *holders, size_t count)
+{
+	const hearth_task *task;
+
+	for (uint32_t i = 0; (task = hearth_task_at(i)) && count < MOST_HOLDERS; i++) {
+		size_t known = 0;
+
+		if (!task->awaits_value || task->job == HEARTH_JOB_NONE || !is_or_started(holder, task)) {
+			continue;
+		}
+		while (known < count && holders[known] != task->awaits_value) {
+			known++;
+		}
+		holders[known] = task->awaits_value;
+		count = MAX(count, known + 1);
+	}
+	return count;
+}
+
+/* Whether the computation waits, directly or through others, for one of the running task. */
+static bool would_close_circle(uint32_t holder)
+{
+	uint32_t holders[MOST_HOLDERS] = {holder};
+	size_t count = 1;
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_or_started(holders[i], hearth_current)) {
+			return true;
+		}
+		count = add_awaited(holders[i], holders, count);
+	}
+	return false;
+}
+
+/*
+ * Whether the caller computes that very key, or no task that computes it could go on while this one waits. Asked once for each
+ * holder: the task that waits last closes a circle, and tells.
+ */
 static bool would_wait_for_itself(uint64_t holder)
 {
 	bool own_process = holder >> 32 == (uint64_t) hearth_process_id();
 
-	return own_process && (!hearth_may_suspend() || (uint32_t) holder == 0 || is_own_or_starter((uint32_t) holder));
+	if (!own_process || (hearth_current && hearth_current->awaits_value == (uint32_t) holder && hearth_may_suspend())) {
+		return false;
+	}
+	if (!hearth_may_suspend() || (uint32_t) holder == 0 || would_close_circle((uint32_t) holder)) {
+		return true;
+	}
+	hearth_current->awaits_value = (uint32_t) holder;
+	return false;
 }
 
 static void drop(zval *value)
@@ -195,7 +238,7 @@ static int claim(const computation *of, uint64_t *holder)
 }
 
 /* Waits until the value is in `out`; false: the caller must compute it, or an exception is pending. */
-static bool wait_for_turn(computation *of, zval *out)
+static bool is_there_in_turn(computation *of, zval *out)
 {
 	useconds_t time = FIRST_WAIT;
 	uint64_t stale, holder = 0;
@@ -235,6 +278,16 @@ static bool wait_for_turn(computation *of, zval *out)
 			return false;
 		}
 	}
+}
+
+static bool wait_for_turn(computation *of, zval *out)
+{
+	bool is_there = is_there_in_turn(of, out);
+
+	if (hearth_current) {
+		hearth_current->awaits_value = 0;
+	}
+	return is_there;
 }
 
 /* The caller's arguments. A `computation` takes 3 kB of the stack; a caller with a valid copy does not need it. */

@@ -35,6 +35,11 @@ hearth_task *hearth_task_by_id(uint64_t id)
 	return task->job != HEARTH_JOB_NONE && hearth_task_id(task) == id ? task : NULL;
 }
 
+hearth_task *hearth_task_at(uint32_t index)
+{
+	return index < task_count ? tasks[index] : NULL;
+}
+
 /* Whether a task other than `but` has begun and not ended. */
 bool hearth_task_others_wait(const hearth_task *but)
 {
@@ -156,6 +161,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->request = request;
 	task->done = task->busy = task->broken = task->left = task->interrupted = task->fatal_pending = task->awaits_body = task->parses_for_itself = false;
 	task->includes = false;
+	task->awaits_value = 0;
 	task->ends = 0;
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->leases = NULL;

@@ -29,6 +29,7 @@ struct hearth_task {
 	bool includes;                   /* it has included a file and may be in its code: see task/include_once.c */
 	bool waits_in_file;              /* it waits in such code */
 	const zend_string *awaits_file;  /* it waits until another task has left the code of this file; NULL: for none */
+	uint32_t awaits_value;           /* the task whose computation of a cached value it waits for; 0: for none */
 	const zend_object *awaits_object; /* it waits until another task has initialized the lazy object; NULL: for none */
 	uint8_t ends;                    /* HEARTH_ENDS_*, of the end that its code runs at */
 	bool fatal_pending;              /* a fatal error happened where it could not be left: see hearth_throw */
@@ -59,6 +60,8 @@ extern bool hearth_broken;
 hearth_request_state *hearth_current_request(void);
 uint64_t hearth_task_id(const hearth_task *task);
 hearth_task *hearth_task_by_id(uint64_t id);
+/* Returns the tasks of this process one after the other, also ended ones; NULL: there are no more. */
+hearth_task *hearth_task_at(uint32_t index);
 bool hearth_task_others_wait(const hearth_task *but);
 /* Returns another task that waits in a call on the object; 0 if there is none. */
 uint64_t hearth_task_inside(const zend_object *object);

@@ -183,3 +183,37 @@ fn php_input_before_the_form_leaves_the_form_whole() {
     }
     server.stop();
 }
+
+/// As under php-fpm, where the stream ends with its request.
+#[test]
+fn php_input_that_is_kept_reads_the_body_of_no_other_request() {
+    let server = direct(
+        r"class Kept { public static $stream; }
+        return function ($r) {
+            if ($r->path === '/keep') {
+                Kept::$stream = fopen('php://input', 'r');
+                $first = fread(Kept::$stream, 1);
+                while ($r->query('waits') && !file_exists('go')) { usleep(1000); }
+                return $first;
+            }
+            $seen = stream_get_contents(Kept::$stream, 1 << 20, $r->query('from') === null ? -1 : 0);
+            touch('go');
+            return [str_contains((string) $seen, 'B'), $r->body(), file_get_contents('php://input')];
+        };",
+    )
+    .start();
+    let own = r#"[false,"BBB","BBB"]"#;
+    let post = |path: &str, body: &str| server.connect().post(path, "text/plain", body);
+    for _ in 0..2 {
+        assert_eq!(ok(&post("/keep", "AAA")), "A");
+        assert_eq!(ok(&post("/other", "BBB")), own);
+        assert_eq!(ok(&post("/other?from=0", "BBB")), own);
+    }
+    let _ = std::fs::remove_file(server.directory().join("go"));
+    let mut waits = server.connect();
+    waits.send("POST /keep?waits=1 HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nAAA");
+    until_handled(&server, 1);
+    assert_eq!(ok(&post("/other", "BBB")), own);
+    assert_eq!(ok(&waits.response()), "A");
+    server.stop();
+}

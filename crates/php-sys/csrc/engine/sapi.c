@@ -223,6 +223,9 @@ static bool begin_residence(void)
 	own_time_limit();
 	hearth_intercept_install();
 	hearth_superglobals_hook();
+	if (!hearth_is_cli()) {
+		hearth_input_hook();
+	}
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
 	SG(request_info).no_headers = true;
 	hearth_booting = true;

@@ -66,6 +66,9 @@ void hearth_body_mend(void);
 void hearth_body_read_ended(void *request, ptrdiff_t n);
 /* Throws if only a part of the body could be read, and no more will come. */
 bool hearth_body_is_broken(hearth_request_state *state);
+/* request/input_stream.c: php://input. The second ends the body of the running request, and every stream that reads it. */
+void hearth_input_hook(void);
+void hearth_input_end(void);
 /* request/env.c */
 void hearth_env_seal(void);
 void hearth_env_clear(void);

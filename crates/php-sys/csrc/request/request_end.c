@@ -95,34 +95,6 @@ void hearth_run_deferred(hearth_request_state *state)
 	}
 }
 
-/* Whether php://input is still open: such a stream points at the body without counting a reference. */
-static bool input_is_open(void)
-{
-	zend_resource *resource;
-
-	ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource) {
-		php_stream *stream = resource && resource->type == php_file_le_stream() ? resource->ptr : NULL;
-
-		if (stream && strcmp(stream->ops->label, "Input") == 0) {
-			return true;
-		}
-	} ZEND_HASH_FOREACH_END();
-	return false;
-}
-
-/* The copy of the body behind php://input would otherwise stay for as long as the process. */
-static void end_body(void)
-{
-	php_stream *body = SG(request_info).request_body;
-
-	if (UNEXPECTED(body)) {
-		if (!input_is_open()) {
-			php_stream_close(body);
-		}
-		SG(request_info).request_body = NULL;
-	}
-}
-
 /* An exception ends this wait only, not the waits that follow. */
 static void let_response_go(void)
 {
@@ -239,7 +211,7 @@ static bool release(hearth_request_state *state, uint32_t round)
 	if (SG(rfc1867_uploaded_files)) {
 		destroy_uploaded_files_hash();
 	}
-	end_body();
+	hearth_input_end();
 	if (UNEXPECTED(hearth_soap_connections)) {
 		hearth_soap_connections_close();
 	}

@@ -146,7 +146,8 @@ void hearth_note_interrupted(int fd);
 /* Forgets a descriptor that was closed: no answer will arrive there. */
 void hearth_descriptor_closed(int fd);
 
-typedef enum { HEARTH_THROW_TIMEOUT = 0, HEARTH_THROW_CANCELLED = 1, HEARTH_THROW_ERROR = 2 } hearth_throwable;
+/* HEARTH_THROW_UNHEARD: cancelled, because the client has left or the server stops. */
+typedef enum { HEARTH_THROW_TIMEOUT = 0, HEARTH_THROW_CANCELLED = 1, HEARTH_THROW_ERROR = 2, HEARTH_THROW_UNHEARD = 3 } hearth_throwable;
 void hearth_throw(hearth_throwable kind, hearth_str message);
 
 void hearth_release(void *retained);

@@ -70,6 +70,7 @@ pub type hearth_wait_mode = std::ffi::c_int;
 pub const HEARTH_THROW_TIMEOUT: hearth_throwable = 0;
 pub const HEARTH_THROW_CANCELLED: hearth_throwable = 1;
 pub const HEARTH_THROW_ERROR: hearth_throwable = 2;
+pub const HEARTH_THROW_UNHEARD: hearth_throwable = 3;
 pub type hearth_throwable = std::ffi::c_int;
 
 #[repr(C)]
@@ -212,8 +213,8 @@ unsafe extern "C" {
     pub fn hearth_has_extension(name: hearth_str) -> bool;
     pub fn hearth_has_setting(name: hearth_str) -> bool;
     pub fn hearth_refuse_persistent(refuse: bool);
-    pub fn hearth_cli_info(what: std::ffi::c_char) -> std::ffi::c_int;
     pub fn hearth_contexts_of_requests(concurrency: u32);
+    pub fn hearth_cli_info(what: std::ffi::c_char) -> std::ffi::c_int;
     pub fn hearth_cli_request_startup(
         script: *const std::ffi::c_char,
         argc: std::ffi::c_int,

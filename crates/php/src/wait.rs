@@ -110,10 +110,10 @@ fn take_cancel(cell: &TaskCell) -> bool {
     let Some(why) = cell.cancel.take() else {
         return false;
     };
-    let kind = if matches!(why, Cancel::Timeout(_) | Cancel::Computed(_)) {
-        sys::HEARTH_THROW_TIMEOUT
-    } else {
-        sys::HEARTH_THROW_CANCELLED
+    let kind = match why {
+        Cancel::Timeout(_) | Cancel::Computed(_) => sys::HEARTH_THROW_TIMEOUT,
+        Cancel::Task => sys::HEARTH_THROW_CANCELLED,
+        Cancel::ClientGone | Cancel::Stop => sys::HEARTH_THROW_UNHEARD,
     };
     throw(kind, &why.message());
     true

@@ -5,6 +5,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
 use testkit::Server;
+use testkit::service::Redis;
 
 use crate::support::{eventually, ok, one_worker, until_handled};
 
@@ -86,5 +87,57 @@ fn a_client_that_ends_its_sending_gets_what_is_there_at_once() {
         "an answer after 20 s of waiting"
     );
     expect_cancelled(&server);
+    server.stop();
+}
+
+/// Each path but the last one waits until its client leaves; `/ended` tells how many requests have ended.
+const REPORTS_ITS_OWN_ERROR: &str = r"return function ($request) {
+    static $ended = 0;
+    if ($request->path === '/ended') { return (string) $ended; }
+    Hearth\defer(function () use (&$ended) { $ended++; });
+    $wrapped = function () {
+        touch('waits');
+        try { sleep(20); } catch (Hearth\CancelledError $error) { throw new RuntimeException('read error', 0, $error); }
+    };
+    switch ($request->path) {
+        case '/redis':
+            $redis = new Redis();
+            $redis->connect('127.0.0.1', (int) getenv('PORT'));
+            touch('waits');
+            return $redis->rawCommand('BLPOP', 'nothing', '20');
+        case '/wrapped': return $wrapped();
+        case '/awaited': return Hearth\async($wrapped)->await();
+        case '/left': $task = Hearth\async($wrapped); return sleep(20);
+        case '/cancelled': $task = Hearth\async($wrapped); usleep(1000); $task->cancel(); return $task->await();
+    }
+};";
+
+/// An extension reports a wait that was ended as an error of its own, in which the engine notes the cancellation.
+#[test]
+fn an_error_that_a_client_caused_by_leaving_is_not_logged() {
+    let server = one_worker(REPORTS_ITS_OWN_ERROR)
+        .env("PORT", Redis::shared().port.to_string())
+        .start();
+    for (before, case) in ["redis", "wrapped", "awaited", "left"].iter().enumerate() {
+        let mut client = server.connect();
+        client.send(format!("GET /{case} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        let mark = server.directory().join("waits");
+        eventually("the request waits", || std::fs::remove_file(&mark).is_ok());
+        until_handled(&server, 1);
+        drop(client);
+        eventually("the request of a client that is gone ends", || {
+            ok(&server.get("/ended")) == (before + 1).to_string()
+        });
+    }
+    let log = server.log().text();
+    assert!(!log.contains("read error"), "{log}");
+    // A client that is still there gets an error, so that one is logged.
+    assert_eq!(server.get("/cancelled").status, 500);
+    eventually("the error is logged", || {
+        server
+            .log()
+            .text()
+            .contains("Next RuntimeException: read error")
+    });
     server.stop();
 }

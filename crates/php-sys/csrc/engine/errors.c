@@ -58,10 +58,32 @@ zend_string *hearth_describe_exception(zend_object *exception)
 
 static zend_class_entry *timeout_ce, *cancelled_ce;
 
+static zend_object *previous_of(zend_object *exception)
+{
+	zend_class_entry *base = instanceof_function(exception->ce, zend_ce_exception) ? zend_ce_exception : zend_ce_error;
+	zval space, *previous = zend_read_property(base, exception, ZEND_STRL("previous"), true, &space);
+
+	return Z_TYPE_P(previous) == IS_OBJECT ? Z_OBJ_P(previous) : NULL;
+}
+
+/* An extension reports a read that was ended as an error of its own, and the engine notes the first exception in that one. */
+static bool has_cancellation(zend_object *exception)
+{
+	while (exception && exception->ce != cancelled_ce) {
+		exception = previous_of(exception);
+	}
+	return exception != NULL;
+}
+
 /* A client that hung up, or a child that was no longer needed: no error. */
 static bool is_cancellation(zend_object *exception)
 {
-	return cancelled_ce && exception->ce == cancelled_ce;
+	const hearth_request_state *request = hearth_current_request();
+
+	if (!cancelled_ce) {
+		return false;
+	}
+	return exception->ce == cancelled_ce || (request && request->unheard && has_cancellation(exception));
 }
 
 static bool is_worth_a_report(zend_object *exception)
@@ -291,6 +313,9 @@ void hearth_throw(hearth_throwable kind, hearth_str message)
 {
 	zend_execute_data *frame = EG(current_execute_data);
 
+	if (kind == HEARTH_THROW_UNHEARD && hearth_current_request()) {
+		hearth_current_request()->unheard = true;
+	}
 	if (!frame) {
 		/* No PHP code runs that could catch it: the return value tells the caller. */
 		return;

@@ -99,7 +99,7 @@ hearth_request_state *hearth_request_state_new(void *request)
 		state = pecalloc(1, sizeof *state, 1);
 	}
 	state->fresh = true;
-	state->released = false;
+	state->released = state->unheard = false;
 	state->request = request;
 	state->tasks = 1;
 	return state;

@@ -78,6 +78,7 @@ typedef struct hearth_request_state {
 	bool responded;                  /* a head was sent */
 	bool continues;                  /* a FrankenPHP loop: the script goes on after the response */
 	bool ignores_client;             /* ignore_user_abort(), as of the last wait */
+	bool unheard;                    /* a wait was ended because its client has left, or the server stops */
 	bool failed;                     /* the handler threw: the request's children are cancelled */
 	uint8_t ends;                    /* HEARTH_ENDS_*: how far its end is */
 	uint8_t refusals;                /* how often a buffer was refused to it */

@@ -42,6 +42,11 @@ final class Channel implements \IteratorAggregate, \Countable
         $this->receivers = new WaitQueue();
     }
 
+    /** A channel cannot be cloned: the copy would share a part of its state. */
+    private function __clone()
+    {
+    }
+
     /**
      * Sends a value.
      *

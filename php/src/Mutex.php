@@ -4,12 +4,14 @@ declare(strict_types=1);
 
 namespace Hearth;
 
+use Hearth\Internal\EffectiveTask;
 use Hearth\Internal\WaitQueue;
 
 /**
  * A lock that one task of this worker holds at a time, first come first served.
  *
- * It belongs to the task that acquired it, and is released when that task ends. Other workers have their own.
+ * It belongs to the task that acquired it, and is released when that task ends. The function of `timeout()` is part of the calling task.
+ * Other workers have their own.
  *
  * ```php
  * $mutex->with(function (): void { … });
@@ -29,6 +31,11 @@ final class Mutex
         $this->waiters = new WaitQueue();
     }
 
+    /** A mutex cannot be cloned: the copy would share a part of its state. */
+    private function __clone()
+    {
+    }
+
     /**
      * Acquires the mutex; waits while another task holds it.
      *
@@ -39,7 +46,7 @@ final class Mutex
      */
     public function acquire(?float $timeout = null): void
     {
-        $task = Internal\taskId();
+        $task = EffectiveTask::id();
         if ($this->owner === $task) {
             throw new \LogicException('this task holds the mutex already; acquiring it again would wait for ever');
         }
@@ -59,7 +66,7 @@ final class Mutex
         if ($this->owner !== null) {
             return false;
         }
-        $this->watch($this->owner = Internal\taskId());
+        $this->watch($this->owner = EffectiveTask::id());
 
         return true;
     }
@@ -67,7 +74,7 @@ final class Mutex
     /** @throws \LogicException when this task does not hold the mutex */
     public function release(): void
     {
-        $task = Internal\taskId();
+        $task = EffectiveTask::id();
         if ($this->owner !== $task) {
             $holder = $this->owner === null ? 'no task does' : "task $this->owner does";
             throw new \LogicException("task $task does not hold the mutex, $holder");
@@ -100,7 +107,7 @@ final class Mutex
 
     private function handOn(): void
     {
-        $this->owner = $this->waiters->serve(true) ?: null;
+        $this->owner = Internal\effectiveTask($this->waiters->serve(true)) ?: null;
     }
 
     private function watch(int $task): void

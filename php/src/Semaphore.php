@@ -32,6 +32,11 @@ final class Semaphore
         $this->waiters = new WaitQueue();
     }
 
+    /** A semaphore cannot be cloned: the copy would share a part of its state. */
+    private function __clone()
+    {
+    }
+
     /**
      * Takes a permit; waits, behind the tasks that asked before, while none is free.
      *

@@ -14,6 +14,11 @@ final class Timer
     {
     }
 
+    /** A timer cannot be cloned: the copy would not know that it was stopped. */
+    private function __clone()
+    {
+    }
+
     /** Stops the timer: no further call is made; a call that is running goes on to its end. */
     public function stop(): void
     {

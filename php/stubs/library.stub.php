@@ -345,7 +345,8 @@ final class Semaphore
 /**
  * A lock that one task of this worker holds at a time, first come first served.
  *
- * It belongs to the task that acquired it, and is released when that task ends. Other workers have their own.
+ * It belongs to the task that acquired it, and is released when that task ends. The function of `timeout()` is part of the calling task.
+ * Other workers have their own.
  *
  * ```php
  * $mutex->with(function (): void { … });

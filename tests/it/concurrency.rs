@@ -309,3 +309,50 @@ fn concurrency_limits_requests_in_flight() {
     assert!(took >= Duration::from_millis(145), "{took:?}");
     server.stop();
 }
+
+/// `timeout()` calls its function in a task of its own, but for its author that is part of the calling task.
+#[test]
+fn a_mutex_belongs_to_the_caller_of_timeout() {
+    handler(
+        0,
+        r"$m = new Hearth\Mutex(); $said = [];
+        $m->acquire();
+        try { Hearth\timeout(5, fn () => $m->with(fn () => 1)); } catch (LogicException) { $said[] = 'holds it'; }
+        Hearth\timeout(5, fn () => $m->release());
+        Hearth\timeout(5, fn () => $m->acquire());
+        $said[] = $m->isLocked();
+        $other = Hearth\async(fn () => Hearth\timeout(5, function () use ($m) { $m->acquire(); return 'in'; }));
+        $m->release();
+        $said[] = $other->await();
+        $said[] = $m->isLocked();
+        return $said === ['holds it', true, 'in', false] ? 'ok' : json_encode($said);",
+    );
+}
+
+#[test]
+fn what_tasks_wait_at_cannot_be_cloned() {
+    handler(
+        0,
+        r"$said = [];
+        foreach ([new Hearth\Mutex(), new Hearth\Semaphore(1), new Hearth\Channel(), Hearth\after(60, fn () => 1)] as $one) {
+            try { clone $one; $said[] = get_class($one); } catch (Error) {}
+        }
+        $one->stop();
+        return $said === [] ? 'ok' : json_encode($said);",
+    );
+}
+
+#[test]
+fn a_wait_has_no_time_limit_that_is_no_number() {
+    handler(
+        0,
+        r"$m = new Hearth\Mutex(); $m->acquire(); $s = new Hearth\Semaphore(1); $s->acquire(); $c = new Hearth\Channel(); $said = [];
+        $t = Hearth\async(fn () => usleep(100000));
+        $waits = fn (float $limit) => ['receive' => fn () => $c->receive($limit), 'send' => fn () => $c->send(1, $limit),
+            'semaphore' => fn () => $s->acquire($limit), 'await' => fn () => $t->await($limit),
+            'mutex' => fn () => Hearth\async(fn () => $m->acquire($limit))->await()];
+        foreach ($waits(NAN) as $name => $wait) { try { $wait(); $said[] = $name; } catch (ValueError) {} }
+        foreach ($waits(-0.5) as $name => $wait) { try { $wait(); $said[] = $name; } catch (Hearth\TimeoutError) {} }
+        return $said === [] ? 'ok' : json_encode($said);",
+    );
+}

@@ -121,7 +121,7 @@ ZEND_FUNCTION(Hearth_Internal_park)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_DOUBLE_OR_NULL(seconds, unlimited)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!hearth_in_task()) {
+	if (!hearth_in_task() || hearth_is_no_number(seconds, unlimited)) {
 		return;
 	}
 	if (!hearth_may_suspend()) {

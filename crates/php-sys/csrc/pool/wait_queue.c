@@ -123,7 +123,7 @@ ZEND_METHOD(Hearth_Internal_WaitQueue, wait)
 		Z_PARAM_ZVAL(offer)
 		Z_PARAM_DOUBLE_OR_NULL(since, from_now)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!hearth_in_task()) {
+	if (!hearth_in_task() || hearth_is_no_number(timeout, unlimited)) {
 		return;
 	}
 	place = &task->place;

@@ -69,10 +69,11 @@ void hearth_task_unpark_family(const hearth_task *but);
 hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
 /* Keeps an ended task for hearth_task_new(). */
 void hearth_task_keep(hearth_task *task);
+bool hearth_task_has_kept_context(void);
 void hearth_task_park(hearth_task *task);
 /* Whether its code has called Fiber::suspend(). The engine's status says so too of a Fiber in which a task waits. */
 bool hearth_fiber_is_suspended(const zend_fiber *fiber);
-bool hearth_task_has_kept_context(void);
 bool hearth_in_task(void);
+bool hearth_is_no_number(double seconds, bool unlimited);
 
 #endif

@@ -150,6 +150,16 @@ static void start_function(INTERNAL_FUNCTION_PARAMETERS, bool child)
 ZEND_FUNCTION(Hearth_async) { start_function(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }
 ZEND_FUNCTION(Hearth_background) { start_function(INTERNAL_FUNCTION_PARAM_PASSTHRU, false); }
 
+/* Throws for NAN, which no time is later than. */
+bool hearth_is_no_number(double seconds, bool unlimited)
+{
+	if (EXPECTED(unlimited || !zend_isnan(seconds))) {
+		return false;
+	}
+	zend_value_error("the time limit of a wait must be a number of seconds, or null for none; NAN given");
+	return true;
+}
+
 ZEND_METHOD(Hearth_Task, __construct) { }
 
 ZEND_METHOD(Hearth_Task, await)
@@ -162,11 +172,15 @@ ZEND_METHOD(Hearth_Task, await)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_DOUBLE_OR_NULL(seconds, unlimited)
 	ZEND_PARSE_PARAMETERS_END();
+	if (hearth_is_no_number(seconds, unlimited)) {
+		return;
+	}
 	if (!self->done) {
 		if (!hearth_in_task()) {
 			return;
 		}
-		switch (hearth_on_await(self->owner, unlimited ? -1 : seconds)) {
+		/* A negative number would mean no limit. */
+		switch (hearth_on_await(self->owner, unlimited ? -1 : MAX(0, seconds))) {
 			case 1:
 				hearth_throw(HEARTH_THROW_TIMEOUT, (hearth_str){ZEND_STRL("The task did not end in time")});
 				return;

@@ -4,6 +4,8 @@ mod output;
 mod sessions;
 mod workers;
 
+use std::fs;
+
 use testkit::{Server, ServerBuilder};
 
 use crate::support::ok;
@@ -42,6 +44,33 @@ fn nothing_survives_a_request() {
     assert!(
         before.starts_with("[0,1,false,\"14\",false,true,null,\"UTC\",\"UTF-8\",true,false,0,")
     );
+    server.stop();
+}
+
+/// The path of a script's directory may lead to another directory than for the last request: a release that was moved there.
+#[test]
+fn a_script_runs_in_the_directory_that_is_now_at_its_path() {
+    let code = "echo getcwd() === __DIR__ ? 'own ' : getcwd(), file_get_contents('data.txt');";
+    let server = site(&[]).start();
+    let root = server.directory();
+    let release = |name: &str| {
+        let folder = root.join(name);
+        fs::create_dir(&folder).expect("a directory");
+        fs::write(folder.join("i.php"), format!("<?php {code}")).expect("a script");
+        fs::write(folder.join("data.txt"), name).expect("a file");
+        folder
+    };
+    let (blog, old) = (release("blog"), root.join("old"));
+    let is_in = |name: &str| assert_eq!(ok(&server.get("/blog/i.php")), format!("own {name}"));
+    is_in("blog");
+    let next = release("next");
+    fs::rename(&blog, &old).expect("the old directory is moved away");
+    fs::rename(next, &blog).expect("the new one is moved there");
+    is_in("next");
+    let again = release("again");
+    fs::remove_dir_all(&blog).expect("the directory is removed");
+    fs::rename(again, &blog).expect("another is moved there");
+    is_in("again");
     server.stop();
 }
 

@@ -10,7 +10,6 @@
  */
 #include "cache/cache.h"
 #include "engine/engine.h"
-#include "engine/replace.h"
 #include "mode/mode.h"
 #include "request/request.h"
 #include "task/no_suspend.h"
@@ -185,40 +184,22 @@ void hearth_classic_prepare(zend_module_entry *module)
 
 /* ---- the working directory ---- */
 
-/* The working directory of the process; empty: not known. */
-static char directory[MAXPATHLEN];
-static zif_handler chdir_function, chroot_function;
-
-static void on_chdir(INTERNAL_FUNCTION_PARAMETERS)
-{
-	*directory = '\0';
-	chdir_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
-static void on_chroot(INTERNAL_FUNCTION_PARAMETERS)
-{
-	*directory = '\0';
-	chroot_function(INTERNAL_FUNCTION_PARAM_PASSTHRU);
-}
-
 /*
- * A script runs in its own directory. php_execute_script changes there and back each time, which is three system calls;
- * mostly the process is there already.
+ * A script runs in its own directory, entered anew each time: since the last request another directory may have been moved to the
+ * same path. Where it cannot be entered, the script does not run in that of the last request.
  */
 static void enter_directory(void)
 {
 	const char *slash = strrchr(script.filename, '/');
 	size_t length = slash ? (size_t) (slash - script.filename) : 0;
+	char directory[MAXPATHLEN] = "/";
 
-	if (length == 0 || length >= sizeof directory) {
-		*directory = '\0';
-		VCWD_CHDIR_FILE(script.filename);
-	} else if (memcmp(directory, script.filename, length) != 0 || directory[length] != '\0') {
+	if (length > 0 && length < sizeof directory) {
 		memcpy(directory, script.filename, length);
 		directory[length] = '\0';
-		if (VCWD_CHDIR(directory) != 0) {
-			*directory = '\0';
-		}
+	}
+	if (chdir(directory) != 0) {
+		php_ignore_value(chdir("/"));
 	}
 }
 
@@ -318,8 +299,6 @@ static bool make_stack(void)
 bool hearth_classic_begin(void)
 {
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
-	hearth_replace_function("chdir", &chdir_function, on_chdir);
-	hearth_replace_function("chroot", &chroot_function, on_chroot);
 	hearth_overrides_begin();
 	hearth_prelude_in_requests();
 	return make_stack();

@@ -1,6 +1,7 @@
 //! Classic mode: a life of the engine per request, as under php-fpm.
 
 mod output;
+mod process;
 mod sessions;
 mod workers;
 

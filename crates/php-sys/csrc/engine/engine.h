@@ -23,6 +23,8 @@ void hearth_process_state_restore(hearth_request_state *state);
 /* Notes the process-wide state before a function changes it. */
 void hearth_process_state_note(void);
 void hearth_process_state_put_back(hearth_request_state *state);
+/* Classic mode: puts it back when the engine has ended a request. */
+void hearth_process_state_restore_classic(void);
 void hearth_register_errors(void);
 void hearth_task_end_broken(hearth_task *task);
 /* Called at the end of boot: notes what the compiler begins with. */

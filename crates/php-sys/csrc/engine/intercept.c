@@ -135,18 +135,34 @@ static void note_which_only_use(void)
 	} ZEND_HASH_FOREACH_END();
 }
 
-/* Called once, when all extensions are loaded; opcache may have preloaded classes that inherit. */
-void hearth_intercept_install(void)
+static bool begin(const char *not_done)
+{
+	slot = zend_get_resource_handle("hearth");
+	if (slot < 0) {
+		hearth_log(HEARTH_LOG_WARNING, "no slot for intercepted functions (too many Zend extensions): %s", not_done);
+		return false;
+	}
+	zend_hash_init(&intercepts, 512, NULL, NULL, 1);
+	return true;
+}
+
+static void replace_all(void)
 {
 	zend_class_entry *ce;
 
-	slot = zend_get_resource_handle("hearth");
-	if (slot < 0) {
-		hearth_log(HEARTH_LOG_WARNING, "no slot for the functions that open connections (too many Zend extensions): persistent "
-			"connections are not refused");
+	note_which_only_use();
+	replace(CG(function_table));
+	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
+		replace(&ce->function_table);
+	} ZEND_HASH_FOREACH_END();
+}
+
+/* Called once, when all extensions are loaded; opcache may have preloaded classes that inherit. */
+void hearth_intercept_install(void)
+{
+	if (!begin("persistent connections are not refused")) {
 		return;
 	}
-	zend_hash_init(&intercepts, 512, NULL, NULL, 1);
 	hearth_intercept_sharing();
 	hearth_intercept_use();
 	hearth_intercept_no_suspend();
@@ -155,9 +171,13 @@ void hearth_intercept_install(void)
 	hearth_intercept_soap();
 	hearth_intercept_begins();
 	hearth_intercept_session();
-	note_which_only_use();
-	replace(CG(function_table));
-	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
-		replace(&ce->function_table);
-	} ZEND_HASH_FOREACH_END();
+	replace_all();
+}
+
+void hearth_intercept_install_classic(void)
+{
+	if (begin("what a request changes of its process stays")) {
+		hearth_intercept_process();
+		replace_all();
+	}
 }

@@ -48,6 +48,8 @@ hearth_intercept *hearth_intercept_of(zend_function *function);
 /* Returns the intercept of an intercepted function, else NULL. */
 const hearth_intercept *hearth_intercept_known(const zend_function *function);
 void hearth_intercept_install(void);
+/* The same for classic mode, where no other request runs meanwhile: only what changes state of the process. */
+void hearth_intercept_install_classic(void);
 
 void hearth_intercept_sharing(void);
 void hearth_intercept_use(void);

@@ -32,13 +32,15 @@ static struct {
 	cpu_set_t processors;
 } before;
 
-void hearth_process_note(void)
+void hearth_process_note(bool handlers)
 {
 	if (before.noted) {
 		return;
 	}
 	before.noted = true;
-	hearth_signal_handlers_note();
+	if (handlers) {
+		hearth_signal_handlers_note();
+	}
 	hearth_identity_note();
 	for (int number = 1; number < NSIG; number++) {
 		sigaction(number, NULL, &before.actions[number]);

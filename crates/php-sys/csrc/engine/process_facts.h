@@ -3,6 +3,7 @@
 #define HEARTH_GROUND_PROCESS_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* State of the process before a call, to be put back after it. */
@@ -16,8 +17,8 @@ typedef struct {
 void hearth_process_keep(hearth_process_state *before, uint8_t what);
 void hearth_process_put_back(const hearth_process_state *before);
 
-/* Reads the state before a request's first change. */
-void hearth_process_note(void);
+/* Reads the state before a request's first change; with `handlers`, that of ext/pcntl too. */
+void hearth_process_note(bool handlers);
 /* Puts that state back; returns what could not be put back, or NULL. */
 const char *hearth_process_restore(void);
 

@@ -3,9 +3,12 @@
  * back when no request that has changed it runs any more, and none of the background work that has, unless a request that has
  * ends earlier: background work may go on for as long as the process. With one request at a time, the connections that
  * extensions keep are ended too.
+ *
+ * In classic mode it is put back when the engine has ended the request; connections that extensions keep stay, as under php-fpm.
  */
 #include "engine/engine.h"
 #include "engine/process_facts.h"
+#include "mode/mode.h"
 #include "request/request.h"
 
 /* Whether the process runs one request at a time: decided once the handler is known. */
@@ -25,7 +28,7 @@ void hearth_process_state_restores(bool one_at_a_time)
 /* ---- before a function changes it ---- */
 
 /* PHP's snprintf() looks for the end of each text, whatever its precision says; the texts of a head have none, spprintf() may have them. */
-static void add_name(const hearth_request_state *state)
+static void add_name(void *request)
 {
 	hearth_request_head head;
 	char id[16], *name;
@@ -33,12 +36,12 @@ static void add_name(const hearth_request_state *state)
 	if (*names) {
 		strlcat(names, ", ", sizeof names);
 	}
-	if (!state->request) {
+	if (!request) {
 		strlcat(names, "background work", sizeof names);
 		return;
 	}
-	hearth_on_head(state->request, &head);
-	hearth_on_request_id(state->request, id);
+	hearth_on_head(request, &head);
+	hearth_on_request_id(request, id);
 	spprintf(&name, 0, "%.*s %.*s request=%.16s", HEARTH_SHOWN(head.method.len), head.method.ptr, HEARTH_SHOWN(head.path.len), head.path.ptr, id);
 	strlcat(names, name, sizeof names);
 	efree(name);
@@ -47,9 +50,18 @@ static void add_name(const hearth_request_state *state)
 static void count(hearth_request_state *state)
 {
 	if (!state->changes_process) {
-		add_name(state);
+		add_name(state->request);
 		state->changes_process = true;
 		*(state->request ? &requests : &background) += 1;
+	}
+}
+
+/* The handlers of ext/pcntl end with the life of the engine, and so does the memory that they would be kept in. */
+static void note_classic(void)
+{
+	if (!*names) {
+		add_name(SG(server_context));
+		hearth_process_note(false);
 	}
 }
 
@@ -60,14 +72,18 @@ void hearth_process_state_note(void)
 	if (restoring) {
 		return;
 	}
+	if (hearth_classic_script()) {
+		note_classic();
+		return;
+	}
 	if (state && (state->request || !alone)) {
 		count(state);
 	} else if (!alone || !hearth_current) {
 		return;
 	} else if (state && !*names) {
-		add_name(state);
+		add_name(state->request);
 	}
-	hearth_process_note();
+	hearth_process_note(true);
 }
 
 /* Nothing else may run in a process that a request has changed for good. */
@@ -92,7 +108,14 @@ static void restore(void)
 	*names = '\0';
 	if (UNEXPECTED(background)) {
 		snprintf(names, sizeof names, "background work");
-		hearth_process_note();
+		hearth_process_note(true);
+	}
+}
+
+void hearth_process_state_restore_classic(void)
+{
+	if (UNEXPECTED(*names)) {
+		restore();
 	}
 }
 

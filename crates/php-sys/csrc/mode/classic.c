@@ -10,6 +10,7 @@
  */
 #include "cache/cache.h"
 #include "engine/engine.h"
+#include "engine/intercept.h"
 #include "mode/mode.h"
 #include "request/request.h"
 #include "task/no_suspend.h"
@@ -252,6 +253,7 @@ static void serve(void)
 	ending = true;
 	hearth_shutdown_functions_ready();
 	php_request_shutdown(NULL);
+	hearth_process_state_restore_classic();
 	hearth_session_locks_end(NULL);
 	SG(server_context) = NULL;
 	hearth_sections_forget_all();
@@ -299,6 +301,7 @@ static bool make_stack(void)
 bool hearth_classic_begin(void)
 {
 	SG(options) |= SAPI_OPTION_NO_CHDIR;
+	hearth_intercept_install_classic();
 	hearth_overrides_begin();
 	hearth_prelude_in_requests();
 	return make_stack();

@@ -14,6 +14,7 @@ mod classic_site;
 mod commands;
 mod concurrency;
 mod control;
+mod cycles;
 mod deploy;
 mod environment;
 mod error_handler;

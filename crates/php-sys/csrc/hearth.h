@@ -237,6 +237,8 @@ void hearth_on_timer(double seconds, bool repeat, uint64_t callback);
 bool hearth_on_timer_stop(uint64_t timer);
 hearth_task *hearth_timer_task(uint64_t callback, void *owner);
 void hearth_timer_forget(uint64_t callback);
+/* Returns a task that runs the collector of cycles; NULL if no value may be part of a cycle, or after a fatal error. */
+hearth_task *hearth_collector_task(void *owner);
 /* Returns a task that calls a method of PoolReports with one number; NULL if there are no pools, or no memory. */
 hearth_task *hearth_call_pools(const char *method, double argument, void *owner);
 /* Throws the pending cancellation of the current task, if there is one. Without a frame, no code runs that would get it: it stays pending. */

@@ -274,6 +274,7 @@ unsafe extern "C" {
     pub fn hearth_is_temporary_file(fd: std::ffi::c_int) -> bool;
     pub fn hearth_timer_task(callback: u64, owner: *mut std::ffi::c_void) -> *mut hearth_task;
     pub fn hearth_timer_forget(callback: u64);
+    pub fn hearth_collector_task(owner: *mut std::ffi::c_void) -> *mut hearth_task;
     pub fn hearth_call_pools(
         method: *const std::ffi::c_char,
         argument: f64,

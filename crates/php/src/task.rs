@@ -189,6 +189,13 @@ pub fn call_pools(method: &std::ffi::CStr, argument: f64) -> Option<Task> {
     Task::detached(|owner| unsafe { sys::hearth_call_pools(method.as_ptr(), argument, owner) })
 }
 
+/// Makes a task that runs PHP's collector of cycles; `None` if it has nothing to look at, or a fatal error has
+/// ended it.
+pub fn collector_task() -> Option<Task> {
+    // SAFETY: the cell at `owner` outlives the C task: `end` frees it, and needs the cell.
+    Task::detached(|owner| unsafe { sys::hearth_collector_task(owner) })
+}
+
 /// Makes a task in which the app's loop is told to end, and ends; `None` if no loop waits for a request.
 pub fn loop_stop_task() -> Option<Task> {
     // SAFETY: the cell at `owner` outlives the C task: `end` frees it, and needs the cell.

@@ -4,6 +4,7 @@
 mod balance;
 mod classic;
 mod cli;
+mod collector;
 mod connection;
 mod front_link;
 mod host;

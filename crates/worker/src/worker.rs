@@ -22,6 +22,7 @@ use zygote::Start;
 
 use crate::balance::Balancer;
 use crate::classic::{Classic, Plan};
+use crate::collector::Collector;
 use crate::host::ProcessHost;
 use crate::io::reactor;
 use crate::lifecycle::drain::{self, Draining};
@@ -69,6 +70,7 @@ pub(crate) struct Worker {
     /// As many permits as requests may be in flight.
     pub(crate) permits: Rc<WaitQueue<()>>,
     pub(crate) queue: Queue,
+    pub(crate) collector: Collector,
 }
 
 impl Worker {
@@ -99,6 +101,7 @@ impl Worker {
                 && settings.access_format == AccessFormat::Json,
             waiting: RefCell::default(),
             permits: WaitQueue::new(vec![(); concurrency as usize]),
+            collector: Collector::new(),
             queue: Queue::new(QueueLimits::new(settings.queue, settings.queue_timeout)),
             concurrency,
             recycle: RecyclePolicy::new(settings.max_requests, settings.max_memory),

@@ -1,7 +1,7 @@
 /*
  * The collector of cycles. It runs in whichever request fills its buffer or calls gc_collect_cycles(), and destroys what other
  * requests of the process have left too. So it runs in background work: what a destructor, or a Fiber that is destroyed, echoes,
- * sets, reads or throws is not that request's.
+ * sets, reads or throws is not that request's. The worker runs it too, beside requests: see crates/worker/src/collector.rs.
  */
 #include "engine/engine.h"
 #include "task/collector.h"
@@ -25,7 +25,8 @@ static int collect(void)
 
 void hearth_collector_run(void)
 {
-	collected = collect();
+	/* gc_disable() keeps only the collector from starting by itself. */
+	collected = collecting || gc_enabled() ? collect() : 0;
 }
 
 /* A script has no other request beside it. Code of Rust that is at work on the task's stack must not be entered again. */
@@ -55,6 +56,21 @@ static int on_collect_cycles(void)
 	hearth_on_owner_release(owner);
 	collecting = false;
 	return collected;
+}
+
+hearth_task *hearth_collector_task(void *owner)
+{
+	zend_gc_status status;
+	hearth_task *task;
+
+	zend_gc_get_status(&status);
+	if (!status.num_roots || gc_protected()) {
+		return NULL;
+	}
+	task = hearth_task_new(HEARTH_JOB_COLLECT, hearth_request_state_new(NULL));
+	task->background = true;
+	task->owner = owner;
+	return task;
 }
 
 void hearth_collector_hook(void)

@@ -10,6 +10,7 @@ use tokio::task::spawn_local;
 
 use super::RequestFuture;
 use super::discard::discard;
+use crate::collector;
 use crate::front_link::EndSignal;
 use crate::worker::Worker;
 
@@ -80,6 +81,7 @@ fn ended_request(request: &Rc<Request>, worker: &Rc<Worker>, broken: bool) {
         request.end();
     }
     worker.permits.release(());
+    collector::request_ended(worker);
     worker.check_recycle();
     if let Some(rest) = request.take_unread() {
         spawn_local(discard(rest));

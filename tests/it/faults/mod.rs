@@ -16,6 +16,7 @@ mod no_suspend;
 mod orphans;
 mod quarantine;
 mod queues;
+mod references;
 mod sharing;
 mod stacks;
 mod time;

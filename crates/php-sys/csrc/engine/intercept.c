@@ -63,6 +63,19 @@ static void call_intercepted(INTERNAL_FUNCTION_PARAMETERS, const hearth_intercep
 	hearth_use(execute_data, return_value, intercept);
 }
 
+static void make_call(INTERNAL_FUNCTION_PARAMETERS, const hearth_intercept *intercept)
+{
+	hearth_process_state before;
+
+	if (EXPECTED(!intercept->keeps)) {
+		call_intercepted(INTERNAL_FUNCTION_PARAM_PASSTHRU, intercept);
+		return;
+	}
+	hearth_process_keep(&before, intercept->keeps);
+	call_intercepted(INTERNAL_FUNCTION_PARAM_PASSTHRU, intercept);
+	hearth_process_put_back(&before);
+}
+
 static void on_intercepted(INTERNAL_FUNCTION_PARAMETERS)
 {
 	const hearth_intercept *intercept = EX(func)->internal_function.reserved[slot];
@@ -71,15 +84,11 @@ static void on_intercepted(INTERNAL_FUNCTION_PARAMETERS)
 		hearth_use(execute_data, return_value, intercept);
 		return;
 	}
-	if (UNEXPECTED(intercept->keeps)) {
-		hearth_process_state before;
-
-		hearth_process_keep(&before, intercept->keeps);
-		call_intercepted(INTERNAL_FUNCTION_PARAM_PASSTHRU, intercept);
-		hearth_process_put_back(&before);
+	if (intercept->has_references && hearth_current) {
+		hearth_call_with_references(INTERNAL_FUNCTION_PARAM_PASSTHRU, intercept, make_call);
 		return;
 	}
-	call_intercepted(INTERNAL_FUNCTION_PARAM_PASSTHRU, intercept);
+	make_call(INTERNAL_FUNCTION_PARAM_PASSTHRU, intercept);
 }
 
 const hearth_intercept *hearth_intercept_known(const zend_function *function)
@@ -131,7 +140,7 @@ static void note_which_only_use(void)
 	ZEND_HASH_FOREACH_PTR(&intercepts, intercept) {
 		intercept->only_uses = intercept->use && !intercept->sharing && !intercept->suspends_fiber
 			&& !intercept->no_suspend && !intercept->keeps && !intercept->begins && !intercept->bails_out
-			&& !intercept->of_process && !intercept->of_session;
+			&& !intercept->of_process && !intercept->of_session && !intercept->has_references;
 	} ZEND_HASH_FOREACH_END();
 }
 
@@ -166,6 +175,7 @@ void hearth_intercept_install(void)
 	hearth_intercept_sharing();
 	hearth_intercept_use();
 	hearth_intercept_no_suspend();
+	hearth_intercept_references();
 	hearth_marks_learn();
 	hearth_intercept_process();
 	hearth_intercept_soap();

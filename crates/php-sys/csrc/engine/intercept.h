@@ -40,6 +40,7 @@ struct hearth_intercept {
 	bool bails_out, connects_soap; /* see engine/soap.c */
 	bool of_process;          /* the function changes state of the process: see engine/process_facts.c */
 	bool of_session;          /* the function opens or closes the session: see session/calls.c */
+	bool has_references;      /* the function writes to references: see task/references.c */
 	bool only_uses;           /* there is nothing but `use` above; set by hearth_intercept_install() */
 };
 
@@ -54,11 +55,15 @@ void hearth_intercept_install_classic(void);
 void hearth_intercept_sharing(void);
 void hearth_intercept_use(void);
 void hearth_intercept_no_suspend(void);
+void hearth_intercept_references(void);
 void hearth_intercept_process(void);
 void hearth_intercept_soap(void);
 void hearth_intercept_begins(void);
 void hearth_intercept_session(void);
 void hearth_session_call(zend_execute_data *call, zval *return_value, zif_handler original);
+typedef void (*hearth_make_call)(INTERNAL_FUNCTION_PARAMETERS, const hearth_intercept *intercept);
+/* Makes the call with references of its own in place of those that other code has too. */
+void hearth_call_with_references(INTERNAL_FUNCTION_PARAMETERS, const hearth_intercept *intercept, hearth_make_call make);
 /* Returns whether the call was refused or made. */
 bool hearth_sharing_refuses(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept);
 /* Finds the classes and resources that task/in_use.c tells apart. */

@@ -1,0 +1,97 @@
+//! Variables that a function of an extension writes to by reference, while another request assigns to them.
+
+use testkit::Server;
+
+use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
+
+const APP: &str = r#"
+final class Shared {
+    public static mixed $value = ['before'];
+    public static array $typed = ['before'];
+    public static int $number = 1;
+}
+final class Slow {
+    public $context;
+    private string $data = "\xFF\xD8\xFF\xED\x00\x08ABCDEF\xFF\xD9";
+    public function stream_open(): bool { return true; }
+    public function stream_stat(): array { return []; }
+    public function stream_set_option(): bool { return false; }
+    public function stream_eof(): bool { return $this->data === ''; }
+    public function stream_read(): string { UNTIL_GO [$data, $this->data] = [$this->data, '']; return $data; }
+}
+final class Text { public function __toString(): string { UNTIL_GO return 'text'; } }
+stream_wrapper_register('slow', 'Slow');
+return function (Hearth\Request $request): string {
+    $lines = 'while [ ! -e ' . __DIR__ . '/go ]; do sleep 0.01; done; echo one; echo two; exit 3';
+    switch ($request->path) {
+        case '/exec': exec($lines, Shared::$value); return json_encode(Shared::$value);
+        case '/global': global $list; $list = ['before']; exec($lines, $list); return json_encode($list);
+        case '/typed': exec($lines, Shared::$typed, Shared::$number); return json_encode([Shared::$typed, Shared::$number]);
+        case '/image': getimagesize('slow://x', Shared::$value); return json_encode(Shared::$value);
+        case '/sort': Shared::$value = ['z', new Text, 'a']; sort(Shared::$value); return implode(' ', Shared::$value);
+        case '/xml':
+            $parser = xml_parser_create();
+            xml_set_element_handler($parser, function () { UNTIL_GO }, fn () => null);
+            xml_parse_into_struct($parser, '<a><b>text</b></a>', Shared::$value);
+            return implode(' ', array_column(Shared::$value, 'tag'));
+        case '/local': exec($lines, $own); return json_encode($own);
+        case '/to-array': Shared::$value = Shared::$typed = []; return 'assigned';
+        case '/to-null': Shared::$value = null; Shared::$typed = []; return 'assigned';
+        case '/to-text': Shared::$value = str_repeat('x', 100); Shared::$number = 7; return 'assigned';
+        case '/copy':
+            $copy = Shared::$value;
+            UNTIL_GO
+            usleep(200000);
+            return json_encode($copy);
+        default: $list = []; foreach ([] as $found) { $list[] = $found; } return json_encode([[], $list]);
+    }
+};"#;
+
+fn app() -> Server {
+    one_worker(&APP.replace("UNTIL_GO", UNTIL_GO)).start()
+}
+
+const CALLS: [(&str, &str); 7] = [
+    ("/exec", r#"["before","one","two"]"#),
+    ("/global", r#"["before","one","two"]"#),
+    ("/typed", r#"[["before","one","two"],3]"#),
+    ("/image", r#"{"APP13":"ABCDEF"}"#),
+    ("/sort", "a text z"),
+    ("/xml", "A B A"),
+    ("/local", r#"["one","two"]"#),
+];
+
+/// The result went into the array of another request, where that was `[]` into each `[]` of the worker, or into freed memory.
+#[test]
+fn a_function_writes_its_result_where_another_request_has_assigned_meanwhile() {
+    for (path, expected) in CALLS {
+        for assigns in ["/to-array", "/to-null", "/to-text"] {
+            let server = app();
+            let mut first = server.connect();
+            first.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+            until_handled(&server, 1);
+            assert_eq!(ok(&server.get(assigns)), "assigned", "{path}");
+            let_go(&server);
+            assert_eq!(ok(&first.response()), expected, "{path} {assigns}");
+            assert_eq!(ok(&server.get("/empty")), "[[],[]]", "{path} {assigns}");
+            server.stop();
+        }
+    }
+}
+
+#[test]
+fn a_copy_of_what_a_function_writes_to_stays_as_it_is() {
+    for path in ["/exec", "/image"] {
+        let server = app();
+        let mut first = server.connect();
+        first.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        until_handled(&server, 1);
+        let mut copies = server.connect();
+        copies.send("GET /copy HTTP/1.1\r\nHost: x\r\n\r\n");
+        until_handled(&server, 2);
+        let_go(&server);
+        first.response();
+        assert_eq!(ok(&copies.response()), r#"["before"]"#, "{path}");
+        server.stop();
+    }
+}

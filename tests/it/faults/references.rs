@@ -95,3 +95,53 @@ fn a_copy_of_what_a_function_writes_to_stays_as_it_is() {
         server.stop();
     }
 }
+
+const BOUND: &str = r#"
+final class Shared { public static mixed $value = null; public static ?PDO $locker = null; }
+function open(): PDO { return new PDO('sqlite:' . __DIR__ . '/data.sqlite', options: [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]); }
+open()->exec('CREATE TABLE t (text)');
+return function (Hearth\Request $request): string {
+    switch ($request->path) {
+        case '/insert':
+            Shared::$locker = open();
+            Shared::$locker->exec('BEGIN IMMEDIATE');
+            Shared::$value = str_repeat('a', 1000);
+            $statement = open()->prepare('INSERT INTO t VALUES (?)');
+            $statement->bindParam(1, Shared::$value);
+            $statement->execute();
+            return 'inserted';
+        case '/assign':
+            Shared::$value = str_repeat('b', 1000);
+            $more = array_map(fn ($n) => str_repeat('c', 1000), range(1, 50));
+            Shared::$locker->exec('COMMIT');
+            return count($more) . Shared::$value[0];
+        case '/rows':
+            Shared::$value = str_repeat('a', 1000);
+            $statement = open()->prepare('WITH r(n) AS (VALUES (1), (2), (3)) SELECT ? || n FROM r');
+            $statement->bindParam(1, Shared::$value);
+            $statement->execute();
+            for ($rows = []; ($row = $statement->fetchColumn()) !== false; $rows[] = rtrim($row, '0123456789') === str_repeat('a', 1000)) {
+                Shared::$value = str_repeat(chr(random_int(98, 122)), 1000);
+            }
+            return json_encode($rows);
+        case '/converted': $number = 5; $statement = open()->prepare('SELECT ?'); $statement->bindParam(1, $number);
+            $statement->execute(); return json_encode([$number, $statement->fetchColumn()]);
+        default: return open()->query('SELECT count(*) || min(text) || max(text) FROM t')->fetchColumn();
+    }
+};"#;
+
+/// SQLite reads the text at its address. Another request's text went into the row.
+#[test]
+fn a_row_has_what_was_bound_where_another_request_has_assigned_meanwhile() {
+    let server = one_worker(BOUND).start();
+    let mut first = server.connect();
+    first.send("GET /insert HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/assign")), "50b");
+    assert_eq!(ok(&first.response()), "inserted");
+    let text = "a".repeat(1000);
+    assert_eq!(ok(&server.get("/")), format!("1{text}{text}"));
+    assert_eq!(ok(&server.get("/rows")), "[true,true,true]");
+    assert_eq!(ok(&server.get("/converted")), r#"["5","5"]"#);
+    server.stop();
+}

@@ -256,6 +256,11 @@ bool hearth_executes_bound(zend_execute_data *call)
 	return (ce == pdo_statement || ce == sqlite_statement) && zend_string_equals_literal_ci(call->func->common.function_name, "execute");
 }
 
+bool hearth_is_pdo_statement(const zend_object *object)
+{
+	return pdo_statement && hearth_internal_class(object) == pdo_statement;
+}
+
 /* Returns the next bound stream, and moves `position` on; NULL at the end. Drivers read them while they execute the statement. */
 static zval *next_bound(zend_object *statement, HashPosition *position)
 {

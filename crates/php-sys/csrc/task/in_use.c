@@ -206,17 +206,31 @@ static void call_with_arrays(zend_execute_data *call, zval *return_value, const 
 	}
 }
 
-/* Holds the streams bound to a statement: a variable that is bound by reference may be assigned to while they are read. */
+/* Executes a statement with what is bound to it: another task may assign to a variable that is bound by reference meanwhile. */
+static void execute(zend_execute_data *call, zval *return_value, zif_handler original)
+{
+	zend_object *statement = Z_OBJ(call->This);
+	zend_array *held = hearth_bound_hold(statement);
+	hearth_bound_variables *variables = hearth_is_pdo_statement(statement) ? hearth_bound_replace(statement) : NULL;
+
+	original(call, return_value);
+	if (UNEXPECTED(variables)) {
+		hearth_bound_put_back(statement, variables);
+	}
+	if (UNEXPECTED(held)) {
+		zend_array_release(held);
+	}
+}
+
 static void call_with_bound(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
 {
-	zend_array *held = hearth_executes_bound(call) ? hearth_bound_hold(Z_OBJ(call->This)) : NULL;
-
 	if (UNEXPECTED(hearth_texts_are_noted())) {
 		hearth_texts_note(call);
 	}
-	intercept->original(call, return_value);
-	if (UNEXPECTED(held)) {
-		zend_array_release(held);
+	if (hearth_executes_bound(call)) {
+		execute(call, return_value, intercept->original);
+	} else {
+		intercept->original(call, return_value);
 	}
 	if (hearth_pool_calls) {
 		hearth_statement_made(call, return_value);

@@ -41,6 +41,13 @@ bool hearth_executes_bound(zend_execute_data *call);
 bool hearth_binds(zend_object *statement, const void *stream);
 /* Returns an array with the bound streams as elements, which owns them; NULL if there are none. */
 zend_array *hearth_bound_hold(zend_object *statement);
+/* Whether the object is a PDO statement. */
+bool hearth_is_pdo_statement(const zend_object *object);
+/* task/bound_variables.c */
+typedef struct hearth_bound_variables hearth_bound_variables;
+/* Gives a PDO statement references of its own in place of those that are bound to it; NULL if there are none. */
+hearth_bound_variables *hearth_bound_replace(zend_object *statement);
+void hearth_bound_put_back(zend_object *statement, hearth_bound_variables *variables);
 /* task/in_use_targets.c: the object that the call is made on; NULL if there is none. */
 zend_object *hearth_use_object(zend_execute_data *call);
 /* Collects the connections and streams that the call is made on; returns how many. */

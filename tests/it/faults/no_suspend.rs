@@ -252,15 +252,18 @@ fn a_child_that_breaks_in_an_autoloader_or_a_destructor_of_its_parent_holds_up_n
 /// Has `/first` block in a method that a task does not leave, and returns its answer and that of `/second`, which comes meanwhile.
 fn in_turn(first: &str, second: &str) -> (String, String) {
     let code = r"
+        final class Kept { public static $document; }
+        function waits($value) { UNTIL_GO return $value; }
         class Slow {
+            public static string $written = '';
             public $context;
             private bool $read = false;
-            function stream_open() { return true; }
+            function stream_open() { return true; } function url_stat() { return []; }
             function stream_eof() { return $this->read; }
             function stream_stat() { return []; }
             function stream_set_option() { return false; }
             function stream_read() { if ($this->read) { return ''; } $this->read = true; UNTIL_GO return 'late'; }
-            function stream_write($text) { UNTIL_GO return strlen($text); }
+            function stream_write($text) { self::$written .= $text; UNTIL_GO return strlen($text); }
         }
         stream_wrapper_register('slow', 'Slow');
         return function ($request) {
@@ -301,4 +304,49 @@ fn an_archive_is_written_by_one_request_at_a_time() {
         return $archive['b']->getContent() . count(new PharData('x.tar.gz'));";
     let answers = in_turn(first, second);
     assert_eq!(answers, ("late".to_owned(), "other2".to_owned()));
+}
+
+/// libxml2 and libxslt walk a document that both requests have: the worker ended by SIGSEGV, or the result had what the second
+/// request stored in the memory of the nodes that it had removed.
+#[test]
+fn a_document_is_walked_to_its_end_before_another_request_removes_nodes() {
+    let schema = r#"<schema xmlns="http://www.w3.org/2001/XMLSchema"><element name="r"><complexType><sequence maxOccurs="unbounded"><element name="a" type="int"/></sequence></complexType></element></schema>"#;
+    let sheet = r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:php="http://php.net/xsl"><xsl:template match="/r"><xsl:for-each select="a"><xsl:value-of select="php:functionString('waits', .)"/>:<xsl:value-of select="."/>,</xsl:for-each></xsl:template></xsl:stylesheet>"#;
+    let transform = format!(
+        "$sheet = new DOMDocument; $sheet->loadXML('{}'); $processor = new XSLTProcessor; $processor->registerPHPFunctions();
+        $processor->importStylesheet($sheet); $got = $processor->transformToXml(Kept::$document);",
+        sheet.replace('\'', "\\'")
+    );
+    let validate = format!(
+        "$errors = 0; set_error_handler(function () use (&$errors) {{ $errors++; waits(1); return true; }});
+        Kept::$document->schemaValidateSource('{schema}'); $got = str_repeat('t:t', $errors);"
+    );
+    let include =
+        "$found = Kept::$document->createElementNS('http://www.w3.org/2001/XInclude', 'include');
+        $found->setAttribute('href', 'slow://x'); $found->setAttribute('parse', 'text');
+        Kept::$document->documentElement->prepend($found);
+        Kept::$document->xinclude();
+        $got = str_repeat('t:t', substr_count(Kept::$document->saveXML(), '<a>'));";
+    for first in [
+        "Kept::$document->saveHTMLFile('slow://x'); $got = Slow::$written;",
+        "Kept::$document->save('slow://x'); $got = Slow::$written;",
+        "Kept::$document->C14NFile('slow://x'); $got = Slow::$written;",
+        "simplexml_import_dom(Kept::$document)->asXML('slow://x'); $got = Slow::$written;",
+        &transform,
+        &validate,
+        include,
+    ] {
+        let first = format!(
+            "Kept::$document = new DOMDocument; Kept::$document->loadXML('<r>' . str_repeat('<a>t</a>', 2000) . '</r>');
+            {first} return (string) (substr_count($got, '<a>t</a>') + substr_count($got, 't:t'));"
+        );
+        let second = "$root = Kept::$document->documentElement;
+            while ($root->firstChild) { $root->removeChild($root->firstChild); }
+            $other = new DOMDocument; $other->loadXML('<z>' . str_repeat('<b>other</b>', 3000) . '</z>'); return 'removed';";
+        assert_eq!(
+            in_turn(&first, second),
+            ("2000".to_owned(), "removed".to_owned()),
+            "{first}"
+        );
+    }
 }

@@ -13,10 +13,17 @@ static const char *const functions[] = {
 	"get_browser",
 };
 
-/* LIBXML_NOEMPTYTAG is a variable of libxml2, set for the time of the call. */
-static const struct { const char *ce, *name; } methods[] = {{"domdocument", "save"}, {"dom\\xmldocument", "savexmlfile"},
-	/* PHP functions in an expression, while libxml2 walks nodes that other code may remove */
-	{"domxpath", "query"}, {"domxpath", "evaluate"}, {"dom\\xpath", "query"}, {"dom\\xpath", "evaluate"}};
+/*
+ * Methods of these extensions, in which libxml2 or libxslt walks a document while it writes to a stream, reads from one, calls PHP functions
+ * or reports errors, for which PHP calls the error handler. Other code may remove the nodes meanwhile. LIBXML_NOEMPTYTAG is a variable
+ * of libxml2, too, set for the time of the call.
+ */
+static const char *const walking_extensions[] = {"dom", "simplexml", "xsl"};
+static const char *const walking_methods[] = {
+	"save", "savexml", "savexmlfile", "savehtml", "savehtmlfile", "asxml", "c14n", "c14nfile", "xinclude", "validate", "schemavalidate",
+	"schemavalidatesource", "relaxngvalidate", "relaxngvalidatesource", "normalizedocument", "query", "evaluate", "xpath",
+	"importstylesheet", "transformtodoc", "transformtouri", "transformtoxml",
+};
 
 /*
  * net-snmp reads the answers of all its sessions at once; libsmbclient has one context; two objects of one archive of phar share it;
@@ -24,55 +31,57 @@ static const struct { const char *ce, *name; } methods[] = {{"domdocument", "sav
  */
 static const char *const extensions[] = {"snmp", "smbclient", "phar", "imagick", "gmagick"};
 
-static bool is_of_such_extension(const zend_function *function)
-{
-	const zend_module_entry *module = function->internal_function.module;
+#define COUNT(list) (sizeof (list) / sizeof *(list))
 
-	for (size_t i = 0; module && i < sizeof extensions / sizeof *extensions; i++) {
-		if (strcasecmp(module->name, extensions[i]) == 0) {
+static bool has(const char *const *list, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcasecmp(list[i], name) == 0) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static void watch_extensions(HashTable *table)
+static bool is_of(const zend_function *function, const char *const *list, size_t count)
+{
+	const zend_module_entry *module = function->internal_function.module;
+
+	return module && has(list, count, module->name);
+}
+
+/* Whether the function is of such an extension, or such a method. */
+static bool is_watched(const zend_function *function)
+{
+	return is_of(function, extensions, COUNT(extensions))
+		|| (function->common.scope && is_of(function, walking_extensions, COUNT(walking_extensions))
+			&& has(walking_methods, COUNT(walking_methods), ZSTR_VAL(function->common.function_name)));
+}
+
+static void watch(HashTable *table)
 {
 	zend_function *function;
 
 	ZEND_HASH_FOREACH_PTR(table, function) {
-		if (function->type == ZEND_INTERNAL_FUNCTION && is_of_such_extension(function)) {
+		if (function->type == ZEND_INTERNAL_FUNCTION && !(function->common.fn_flags & ZEND_ACC_ABSTRACT) && is_watched(function)) {
 			hearth_intercept_of(function)->no_suspend = true;
 		}
 	} ZEND_HASH_FOREACH_END();
-}
-
-static void watch_methods(void)
-{
-	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-		const zend_class_entry *ce = zend_hash_str_find_ptr(CG(class_table), methods[i].ce, strlen(methods[i].ce));
-		zend_function *method = ce ? zend_hash_str_find_ptr(&ce->function_table, methods[i].name, strlen(methods[i].name)) : NULL;
-
-		if (method) {
-			hearth_intercept_of(method)->no_suspend = true;
-		}
-	}
 }
 
 void hearth_intercept_no_suspend(void)
 {
 	zend_class_entry *ce;
 
-	watch_methods();
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+	for (size_t i = 0; i < COUNT(functions); i++) {
 		zend_function *function = zend_hash_str_find_ptr(CG(function_table), functions[i], strlen(functions[i]));
 
 		if (function) {
 			hearth_intercept_of(function)->no_suspend = true;
 		}
 	}
-	watch_extensions(CG(function_table));
+	watch(CG(function_table));
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
-		watch_extensions(&ce->function_table);
+		watch(&ce->function_table);
 	} ZEND_HASH_FOREACH_END();
 }

@@ -127,6 +127,8 @@ hearth_wait_mode hearth_mode_of_wait(void);
 bool hearth_hooks_may_wait(void);
 /* The same, but asked by Rust, which may run on the task's stack. */
 bool hearth_may_suspend(void);
+/* Whether the running code is called in the middle of a change of an SplHeap or SplPriorityQueue, which an exception leaves corrupted. */
+bool hearth_heap_is_changed(void);
 /* Throws the error that a task cannot wait here. */
 void hearth_refuse_wait(void);
 bool hearth_busy(bool busy);

@@ -253,6 +253,7 @@ unsafe extern "C" {
     pub fn hearth_mode_of_wait() -> hearth_wait_mode;
     pub fn hearth_hooks_may_wait() -> bool;
     pub fn hearth_may_suspend() -> bool;
+    pub fn hearth_heap_is_changed() -> bool;
     pub fn hearth_refuse_wait();
     pub fn hearth_busy(busy: bool) -> bool;
     pub fn hearth_interrupt();

@@ -66,8 +66,9 @@ pub trait Host {
     fn resumes(&self, request: Option<&Request>);
     /// That task waits again, or has ended.
     fn left(&self, request: Option<&Request>);
-    /// How long a call of this request may block the whole process; [`Duration::MAX`] without a limit.
-    fn time_to_block(&self, request: &Request) -> Duration;
+    /// How long a call of this request may block the whole process; [`Duration::MAX`] without a limit. `must_finish`: half of
+    /// the grace longer.
+    fn time_to_block(&self, request: &Request, must_finish: bool) -> Duration;
     /// Returns why a call that has blocked for [`time_to_block`](Host::time_to_block) ends.
     fn blocked_too_long(&self, request: &Request) -> Option<Cancel>;
     /// The code of this request is at an interrupt of the VM.

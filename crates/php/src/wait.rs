@@ -153,13 +153,16 @@ pub fn wait_mode() -> WaitMode {
 }
 
 /// How long calls of the running task may block where it must not be suspended: until its request's time is over, half of
-/// the grace after that, [`Duration::MAX`] without a limit. `None` where no task runs or it may be suspended.
+/// the grace after that, or longer by as much in the comparison of a heap; [`Duration::MAX`] without a limit. `None` where no
+/// task runs or it may be suspended.
 pub fn time_to_block() -> Option<Duration> {
     if wait_mode() != WaitMode::BlocksLimited {
         return None;
     }
     let request = current().and_then(|cell| in_whose_time(&cell));
-    Some(request.map_or(Duration::MAX, |request| host().time_to_block(&request)))
+    Some(request.map_or(Duration::MAX, |request| {
+        host().time_to_block(&request, changes_heap())
+    }))
 }
 
 /// Raises the error that the request's time is over, in the running task, which has blocked for [`time_to_block`].
@@ -226,10 +229,24 @@ pub(crate) fn on_interrupt(has_frame: bool) {
     if let Some(request) = &cell.request {
         host().interrupted(request);
     }
-    if has_frame {
+    if has_frame && !is_put_off(&cell) {
         note_overdue(&cell);
         take_cancel(&cell);
     }
+}
+
+/// Whether the end of the task waits until a heap is whole again, at most as long as a call may block there. The watchdog
+/// interrupts again every few milliseconds, so code that does nothing but compare goes on for that long.
+fn is_put_off(cell: &TaskCell) -> bool {
+    changes_heap()
+        && in_whose_time(cell)
+            .is_some_and(|request| host().time_to_block(&request, true) > Duration::from_millis(1))
+}
+
+/// Whether the running code is a comparison of a heap, which an exception would leave corrupted for all requests.
+fn changes_heap() -> bool {
+    // SAFETY: reads the engine's frames, on the engine's thread.
+    unsafe { sys::hearth_heap_is_changed() }
 }
 
 /// The request whose time limit holds: background work has none of its own, but up to its first wait it keeps the request from going on

@@ -331,16 +331,21 @@ impl php::Host for ProcessHost {
         self.rests(request);
     }
 
-    fn time_to_block(&self, request: &Request) -> Duration {
+    fn time_to_block(&self, request: &Request, must_finish: bool) -> Duration {
         let now = now_ms();
         let end = request.ends(now);
         if end == u64::MAX {
             return Duration::MAX;
         }
         // The watchdog kills a process that blocks until the grace is over.
-        let kept = request.overdue().map_or(0, |_| self.grace_ms() / 2);
+        let half = self.grace_ms() / 2;
+        let end = match request.overdue() {
+            Some(_) => end.saturating_sub(half),
+            None if must_finish => end.saturating_add(half),
+            None => end,
+        };
         // Zero would be no wait.
-        Duration::from_millis(end.saturating_sub(now.saturating_add(kept)).max(1))
+        Duration::from_millis(end.saturating_sub(now).max(1))
     }
 
     /// Returns why a call ends that has blocked for `time_to_block`. The clock is a few milliseconds behind, so it may not

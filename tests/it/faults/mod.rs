@@ -20,6 +20,7 @@ mod references;
 mod sharing;
 mod stacks;
 mod time;
+mod walked_values;
 
 use crate::support::one_worker;
 

@@ -6,6 +6,7 @@ mod databases;
 mod dropped;
 mod extensions;
 mod iterations;
+mod iterators;
 mod lent;
 mod mongodb;
 mod streams;

@@ -177,6 +177,7 @@ void hearth_intercept_install(void)
 	hearth_intercept_no_suspend();
 	hearth_intercept_references();
 	hearth_marks_learn();
+	hearth_walking_learn();
 	hearth_intercept_process();
 	hearth_intercept_soap();
 	hearth_intercept_begins();

@@ -89,6 +89,12 @@ static const struct {
 /* All methods of these classes and of their subclasses: some of them wait for a stream, or run PHP code. */
 static const char *const classes[] = {"splfileobject", "directoryiterator"};
 
+/*
+ * Iterators that hold others: while one of those runs PHP code, a step of another task, or a change of the list, would free it. Covered are
+ * the methods of these classes and their subclasses, not those of the classes above, which many others inherit. A new object is not shared yet.
+ */
+static const char *const iterators[] = {"recursiveiteratoriterator", "appenditerator", "multipleiterator"};
+
 static bool only_computes(const zend_module_entry *module)
 {
 	for (size_t i = 0; module && i < sizeof computing_modules / sizeof *computing_modules; i++) {
@@ -139,11 +145,11 @@ static void use_all(HashTable *all)
 	} ZEND_HASH_FOREACH_END();
 }
 
-static bool is_listed(const zend_class_entry *ce)
+static bool is_in(const zend_class_entry *ce, const char *const *list, size_t count)
 {
-	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+	for (size_t i = 0; i < count; i++) {
 		for (const zend_class_entry *of = ce; of && of->type == ZEND_INTERNAL_CLASS; of = of->parent) {
-			if (strcasecmp(ZSTR_VAL(of->name), classes[i]) == 0) {
+			if (strcasecmp(ZSTR_VAL(of->name), list[i]) == 0) {
 				return true;
 			}
 		}
@@ -151,9 +157,19 @@ static bool is_listed(const zend_class_entry *ce)
 	return false;
 }
 
+static bool is_listed(const zend_class_entry *ce)
+{
+	return is_in(ce, classes, sizeof classes / sizeof *classes);
+}
+
+static bool holds_iterators(const zend_class_entry *ce)
+{
+	return is_in(ce, iterators, sizeof iterators / sizeof *iterators);
+}
+
 bool hearth_use_covers(const zend_class_entry *ce)
 {
-	return hearth_waits_in_its_calls(ce) || is_listed(ce);
+	return hearth_waits_in_its_calls(ce) || is_listed(ce) || holds_iterators(ce);
 }
 
 static void use_methods(zend_class_entry *ce)
@@ -162,6 +178,18 @@ static void use_methods(zend_class_entry *ce)
 
 	ZEND_HASH_FOREACH_PTR(&ce->function_table, function) {
 		if (function->type == ZEND_INTERNAL_FUNCTION && function->internal_function.handler) {
+			hearth_intercept_of(function)->use |= HEARTH_IN_USE;
+		}
+	} ZEND_HASH_FOREACH_END();
+}
+
+static void use_own_methods(zend_class_entry *ce)
+{
+	zend_function *function;
+
+	ZEND_HASH_FOREACH_PTR(&ce->function_table, function) {
+		if (function->type == ZEND_INTERNAL_FUNCTION && holds_iterators(function->common.scope)
+				&& !(function->common.fn_flags & (ZEND_ACC_CTOR | ZEND_ACC_ABSTRACT))) {
 			hearth_intercept_of(function)->use |= HEARTH_IN_USE;
 		}
 	} ZEND_HASH_FOREACH_END();
@@ -178,6 +206,9 @@ void hearth_intercept_use(void)
 		use_all(&ce->function_table);
 		if (is_listed(ce)) {
 			use_methods(ce);
+		}
+		if (holds_iterators(ce)) {
+			use_own_methods(ce);
 		}
 	} ZEND_HASH_FOREACH_END();
 	hearth_iterations_watch();

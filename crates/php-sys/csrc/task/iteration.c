@@ -6,6 +6,7 @@
 #include "engine/intercept.h"
 #include "task/inside.h"
 
+#include <ext/spl/spl_iterators.h>
 #include <ext/spl/spl_observer.h>
 
 typedef struct {
@@ -69,10 +70,30 @@ static iteration *of(zend_object_iterator *iterator)
 	return (iteration *) iterator;
 }
 
+static void release_data(zend_object_iterator *iterator)
+{
+	zval_ptr_dtor(&iterator->data);
+}
+
+/*
+ * The end of a loop over a RecursiveIteratorIterator frees the iterators that the object holds. Where another task is in the middle of a step,
+ * it uses them: they stay until the next rewind(), or until the object is freed.
+ */
+static void keep_held(zend_object_iterator *inner, zend_object *object)
+{
+	static const zend_object_iterator_funcs releases = {.dtor = release_data};
+
+	if (UNEXPECTED(hearth_uses) && instanceof_function(object->ce, spl_ce_RecursiveIteratorIterator)
+			&& hearth_in_use_elsewhere(hearth_connection_of_object(object))) {
+		inner->funcs = &releases;
+	}
+}
+
 static void on_dtor(zend_object_iterator *iterator)
 {
 	hearth_inside_drop(&of(iterator)->inside);
 	if (of(iterator)->inner) {
+		keep_held(of(iterator)->inner, of(iterator)->inside.object);
 		zend_iterator_dtor(of(iterator)->inner);
 	}
 	zval_ptr_dtor(&iterator->data);

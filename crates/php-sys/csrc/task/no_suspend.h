@@ -8,6 +8,9 @@ void hearth_no_suspend_in_engine(void);
 void hearth_no_suspend_in_sqlite(void);
 /* task/opcodes.c */
 bool hearth_opcode_holds_place(void);
+/* task/walking.c: whether C code below the running code walks a value that other requests may have. */
+bool hearth_walks_value(void);
+void hearth_walking_learn(void);
 /* task/class_linking.c */
 void hearth_class_linking_hook(void);
 void hearth_no_suspend_in_fibers(void);

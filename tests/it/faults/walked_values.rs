@@ -1,0 +1,137 @@
+//! C code of PHP that goes over a value which requests share, and calls PHP code that waits: other requests do not change the value meanwhile.
+
+use crate::support::{at_once, ok, one_worker, until_handled};
+
+/// Each path but `/clear` goes over a value; `/clear` frees it, and takes memory of the same sizes.
+const VALUES: &str = r#"
+class Shared { static $value; static $list; }
+class Node { public $list = []; }
+class Slow { public $n = 1; function __serialize(): array { usleep(20000); return ['slow']; } function __toString() { usleep(5000); return 'slow'; } }
+class Asleep { public $n = 1; function __sleep() { usleep(20000); return ['n']; } }
+class Old implements Serializable { function serialize() { usleep(20000); return 'x'; } function unserialize($text) {} function __unserialize(array $data): void {} }
+class Named extends SplObjectStorage { function getHash($object): string { usleep(5000); return spl_object_id($object); } }
+class Heap extends SplMinHeap { protected function compare($one, $other): int { usleep(5000); return $other['n'] <=> $one['n']; } }
+return function (Hearth\Request $request): string {
+    $random = mt_rand(1, 9);
+    set_error_handler(fn () => usleep(20000) ?? true);
+    switch ($request->path) {
+        case '/property':
+            $node = Shared::$value = new Node; $node->list = [new Slow, new Slow, $random];
+            return md5(preg_replace('/\d;}}$/', '', serialize($node)));
+        case '/child':
+            Shared::$value = new Node; Shared::$value->list = new Node; Shared::$value->list->list = [new Asleep, new Asleep, $random];
+            return substr_count(serialize(Shared::$value), 'Asleep');
+        case '/reference': Shared::$list = [new Slow, new Slow, $random]; return substr_count(serialize(['list' => &Shared::$list]), 'slow');
+        case '/interface': Shared::$list = [new Old, new Old, $random]; return substr_count(serialize(['list' => &Shared::$list]), 'Old');
+        case '/sleep': Shared::$list = [new Asleep, new Asleep, $random]; return substr_count(serialize(['list' => &Shared::$list]), 'Asleep');
+        case '/igbinary': Shared::$list = [new Slow, new Slow, $random]; return count(igbinary_unserialize(igbinary_serialize(['list' => &Shared::$list]))['list']);
+        case '/object':
+            $object = Shared::$value = new ArrayObject([]); Shared::$list = [new Slow, new Slow, $random]; $object['list'] = &Shared::$list;
+            return substr_count($object->serialize(), 'slow');
+        case '/cache': Shared::$list = [new Slow, new Slow, $random]; (new Hearth\Cache)->set('k', ['list' => &Shared::$list]); return 'stored';
+        case '/sort': Shared::$list = ["z$random", new Slow, 'x', new Slow, 'a']; sort(Shared::$list); return count(Shared::$list);
+        case '/natsort': Shared::$list = ["z$random", new Slow, 'x', new Slow, 'a']; natsort(Shared::$list); return count(Shared::$list);
+        case '/strings': Shared::$list = [[$random], 'x', [2], 'a']; rsort(Shared::$list, SORT_STRING); return count(Shared::$list);
+        case '/storage':
+            $from = Shared::$value = new SplObjectStorage;
+            for ($n = 0; $n < 8; $n++) { $from[new stdClass] = "data $n"; }
+            $to = new Named; $to->addAll($from); return count($to);
+        case '/heap':
+            $heap = Shared::$value = new Heap;
+            for ($n = 9; $n > 0; $n--) { $heap->insert(['n' => $n]); }
+            return $heap->extract()['n'];
+    }
+    $value = Shared::$value;
+    Shared::$value = Shared::$list = null;
+    if ($value instanceof Node) { $value->list = null; }
+    if ($value instanceof SplObjectStorage) { $value->removeAll(clone $value); }
+    if ($value instanceof Heap) { return 'cleared ' . json_encode(count($value) < 9 && $value == [['n' => 1]]); }
+    unset($value);
+    for ($n = 0; $n < 2000; $n++) { $own[] = str_repeat('A', 24 + $n % 400); }
+    return 'cleared';
+};"#;
+
+/// The storage and the heap are changed as a whole, before or after.
+#[test]
+fn a_value_that_is_gone_over_is_not_changed_by_another_request() {
+    for (target, expected) in [
+        ("/property", ""),
+        ("/child", "2"),
+        ("/reference", "2"),
+        ("/interface", "2"),
+        ("/sleep", "2"),
+        ("/igbinary", "3"),
+        ("/object", "2"),
+        ("/cache", "stored"),
+        ("/sort", "5"),
+        ("/natsort", "5"),
+        ("/strings", "4"),
+        ("/storage", "8"),
+        ("/heap", "1"),
+    ] {
+        let server = one_worker(VALUES).start();
+        for _ in 0..3 {
+            let targets = [target, "/clear", target, "/clear"].map(str::to_owned);
+            let answers: Vec<_> = at_once(&server, &targets).0.iter().map(ok).collect();
+            for (answer, target) in answers.iter().zip(&targets) {
+                if target == "/clear" {
+                    assert!(answer.starts_with("cleared"), "{target}: {answer}");
+                } else if expected.is_empty() {
+                    assert_eq!(answers[0], answers[2], "{target}");
+                } else {
+                    assert_eq!(answer, expected, "{target}");
+                }
+            }
+        }
+        server.stop();
+    }
+}
+
+const HEAP: &str = r#"
+class Heap extends SplMinHeap {
+    public $how = 'fast';
+    protected function compare($one, $other): int {
+        if ($this->how === 'waits') { usleep(20000); }
+        for ($end = hrtime(true) + 20_000_000; $this->how === 'computes' && hrtime(true) < $end;);
+        return $other <=> $one;
+    }
+}
+return function (Hearth\Request $request): string {
+    static $heap;
+    $heap ??= new Heap;
+    $heap->how = trim($request->path, '/');
+    if ($heap->how === 'all') {
+        for ($all = []; !$heap->isEmpty();) { $all[] = $heap->extract(); }
+        return json_encode($all == array_values((function ($all) { sort($all); return $all; })($all)));
+    }
+    for ($n = $heap->how === 'fast' ? 2 : 8; $n > 0; $n--) {
+        $heap->insert($n); $heap->insert($heap->extract());
+        for ($end = hrtime(true) + 6_000_000; hrtime(true) < $end;);
+    }
+    return 'inserted';
+};"#;
+
+/// An exception in the middle of an insertion leaves the heap corrupted: all later calls on it throw.
+#[test]
+fn a_heap_stays_whole_when_the_time_of_a_request_is_over_in_its_comparison() {
+    for path in ["/waits", "/computes"] {
+        let server = one_worker(HEAP).args(["--request-timeout", "0.2"]).start();
+        for _ in 0..3 {
+            assert_eq!(server.get(path).status, 500, "{path}");
+        }
+        assert_eq!(ok(&server.get("/all")), "true", "{path}");
+        server.stop();
+    }
+}
+
+#[test]
+fn a_heap_stays_whole_when_the_client_leaves_in_its_comparison() {
+    let server = one_worker(HEAP).start();
+    assert_eq!(ok(&server.get("/fast")), "inserted");
+    let mut client = server.connect();
+    client.send("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    drop(client);
+    assert_eq!(ok(&server.get("/all")), "true");
+    server.stop();
+}

@@ -305,3 +305,41 @@ fn one_at_a_time_a_persistent_connection_is_used_again_without_its_transaction()
     assert_eq!(ok(&server.get("/")), first);
     server.stop();
 }
+
+/// pecl/memcache leaves the connection to the end of all resources. The kernel accepts the connections.
+#[test]
+fn a_connection_of_memcache_ends_with_its_request_unless_the_app_keeps_it() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let code = "return function ($request) {
+        static $kept;
+        $port = (int) getenv('PORT');
+        if ($request->path === '/keep') { $kept = new Memcache; $kept->connect('127.0.0.1', $port); }
+        for ($n = 0; $n < 3; $n++) {
+            $one = new Memcache; $one->connect('127.0.0.1', $port);
+            $two = memcache_connect('127.0.0.1', $port);
+            $three = new Memcache; $three->addServer('127.0.0.1', $port, false);
+        }
+        usleep(1000);
+        return count(scandir('/proc/self/fd')) . ' ' . get_resource_type(((array) ($kept ?? $one))['connection'] ?? STDIN);
+    };";
+    let server = one_worker(code)
+        .env("PORT", port.to_string())
+        .arg(format!(
+            "--ini=extension={}",
+            testkit::unpacked_extension("memcache").display()
+        ))
+        .start();
+    ok(&server.get("/"));
+    let first = ok(&server.get("/"));
+    for _ in 0..5 {
+        assert_eq!(ok(&server.get("/")), first);
+    }
+    ok(&server.get("/keep"));
+    let kept = ok(&server.get("/"));
+    assert!(kept.ends_with("memcache connection"), "{kept}");
+    for _ in 0..5 {
+        assert_eq!(ok(&server.get("/")), kept);
+    }
+    server.stop();
+}

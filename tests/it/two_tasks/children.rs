@@ -4,7 +4,7 @@ use testkit::ServerBuilder;
 use testkit::service::{Postgres, Ssh};
 
 use super::{first_with, shared};
-use crate::support::ok;
+use crate::support::{at_once, ok, one_worker};
 
 /// A server whose `/open` connects `$c`, makes its SFTP `$statement`, and begins a program, whose stream is `$far`.
 fn with_ssh(ssh: &Ssh, first: &str, second: &[(&str, &str)]) -> ServerBuilder {
@@ -109,5 +109,32 @@ fn a_large_object_of_pdo_pgsql() {
     assert_eq!(first_with(&server, &refused, || {}), "mine");
     assert_eq!(ok(&server.get("/rewind")), "at the beginning");
     assert_eq!(ok(&server.get("/read")), "got text");
+    server.stop();
+}
+
+/// The streams and the SFTP end after the session that libssh2 made them of. Requests at once take that memory.
+#[test]
+fn what_is_left_of_a_session_of_ssh2_when_it_is_disconnected() {
+    let ssh = Ssh::start();
+    let library = testkit::unpacked_extension("ssh2");
+    let code = "return function () {
+        $c = ssh2_connect('127.0.0.1', (int) getenv('PORT'));
+        ssh2_auth_pubkey_file($c, posix_getpwuid(posix_geteuid())['name'], getenv('KEY') . '.pub', getenv('KEY'))
+            || throw new Exception('not let in');
+        $sftp = ssh2_sftp($c); $file = fopen(\"ssh2.sftp://$sftp/etc/passwd\", 'r'); fgets($file);
+        $s = ssh2_exec($c, 'sleep 0.05; echo out'); stream_set_blocking($s, true); $error = ssh2_fetch_stream($s, SSH2_STREAM_STDERR);
+        $text = trim(stream_get_contents($s));
+        return $text . json_encode([ssh2_disconnect($c), ...array_map(is_resource(...), [$c, $s, $error, $file, $sftp])]);
+    };";
+    let server = one_worker(code)
+        .args(["--ini", &format!("extension={}", library.display())])
+        .env("PORT", ssh.port.to_string())
+        .env("KEY", ssh.key().display().to_string())
+        .start();
+    for _ in 0..5 {
+        for answer in at_once(&server, &["/"; 4]).0 {
+            assert_eq!(ok(&answer), "out[true,false,false,false,false,false]");
+        }
+    }
     server.stop();
 }

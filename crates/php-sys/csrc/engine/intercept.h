@@ -29,10 +29,18 @@ enum {
 /* State of the process that a library changes unasked. */
 enum { HEARTH_KEEPS_LOCALE = 1, HEARTH_KEEPS_SIGNALS = 2, HEARTH_KEEPS_MASK = 4 };
 
+/* What is done around a call that is not refused. */
+typedef struct {
+	/* Returns whether the function is called; if not, an exception is pending, or its result is set. NULL: it is. */
+	bool (*before)(zend_execute_data *call, zval *return_value);
+	void (*after)(zend_execute_data *call, zval *return_value); /* NULL: nothing. An exception may be pending */
+} hearth_around;
+
 struct hearth_intercept {
 	zif_handler original;
 	const hearth_sharing *sharing;
 	uint8_t use;
+	const hearth_around *around; /* NULL for nearly all */
 	bool suspends_fiber;      /* the function is Fiber::suspend() */
 	bool no_suspend;          /* the task is not left in the function: see task/no_suspend_functions.c */
 	uint8_t keeps;            /* HEARTH_KEEPS_*: what a library behind the function changes: see engine/process_facts.c */

@@ -256,6 +256,9 @@ void hearth_request_end(hearth_task *task)
 	if (EG(exception)) {
 		hearth_report_exception();
 	}
+	if (UNEXPECTED(hearth_memcache_opened)) {
+		hearth_memcache_close();
+	}
 	hearth_programs_end(state);
 	hearth_process_state_restore(state);
 }

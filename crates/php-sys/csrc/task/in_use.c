@@ -237,6 +237,17 @@ static void call_with_bound(zend_execute_data *call, zval *return_value, const h
 	}
 }
 
+static void call_around(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept)
+{
+	if (intercept->around->before && !intercept->around->before(call, return_value)) {
+		return;
+	}
+	intercept->original(call, return_value);
+	if (intercept->around->after) {
+		intercept->around->after(call, return_value);
+	}
+}
+
 /* Whether the call would disturb another task; if so, an exception is pending. */
 static bool is_refused(zend_execute_data *call, const hearth_intercept *intercept)
 {
@@ -271,6 +282,8 @@ void hearth_use(zend_execute_data *call, zval *return_value, const hearth_interc
 		hearth_soap_call(call, return_value, intercept->original);
 	} else if (intercept->use & HEARTH_IN_USE_ARRAYS) {
 		call_with_arrays(call, return_value, intercept);
+	} else if (UNEXPECTED(intercept->around)) {
+		call_around(call, return_value, intercept);
 	} else {
 		call_with_bound(call, return_value, intercept);
 	}

@@ -110,6 +110,15 @@ const void *hearth_inside_connection(const hearth_inside *inside, zend_object **
 void hearth_iterations_watch(void);
 /* task/ssh2_urls.c */
 void hearth_ssh2_urls_watch(void);
+/* task/ssh2_disconnect.c */
+void hearth_ssh2_disconnect_watch(void);
+/* task/dba.c */
+void hearth_dba_watch(void);
+/* task/memcache.c: the number of connections that may be left without an owner. */
+extern uint32_t hearth_memcache_opened;
+void hearth_memcache_watch(void);
+/* Closes those that have none. */
+void hearth_memcache_close(void);
 
 /* task/in_use_fibers.c */
 /* Frees what a broken task used. */

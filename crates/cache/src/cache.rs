@@ -6,7 +6,6 @@ use crate::batch::Known;
 use crate::counters::Counter;
 use crate::entry::{Head, Queue, Space};
 use crate::geometry::{AT_EPOCH, AT_LOCK};
-use crate::index::hash;
 use crate::memory::Memory;
 use crate::operation::{Found, Refused, Validator};
 use crate::words::{Guard, lock};
@@ -113,7 +112,7 @@ impl Cache {
 
     /// Returns the live entry of this key; removes one that is not alive.
     pub(crate) fn alive(&self, space: Space, key: &[u8]) -> Option<Head<'_>> {
-        let head = self.memory.find(space, hash(space, key), key)?;
+        let head = self.memory.find(space, self.memory.hash(space, key), key)?;
         if head.is_alive(self.now()) {
             return Some(head);
         }

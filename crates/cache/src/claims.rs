@@ -2,7 +2,6 @@
 
 use crate::cache::Cache;
 use crate::entry::{Space, cells_for};
-use crate::index::hash;
 use crate::operation::{Refused, Write};
 use crate::owner::Owner;
 use crate::recovery::is_key;
@@ -87,7 +86,7 @@ impl Cache {
     /// Returns whether the holder of this token has the claim now.
     pub fn holds_claim(&self, space: Space, name: &[u8], token: u64) -> Result<bool, Refused> {
         let _held = self.held()?;
-        let head = self.memory.find(space, hash(space, name), name);
+        let head = self.memory.find(space, self.memory.hash(space, name), name);
         Ok(head.is_some_and(|head| head.sequence() == token && head.is_alive(self.now())))
     }
 

@@ -1,5 +1,6 @@
 //! The memory of the cache as a file that processes pass on.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
@@ -9,7 +10,9 @@ use rustix::time::{ClockId, clock_gettime};
 use shm::Mapping;
 
 use crate::cache::Cache;
-use crate::geometry::{AT_CELLS, AT_LOCK, AT_SEQUENCE, AT_SERVED, CELL, Geometry, MAGIC};
+use crate::geometry::{
+    AT_CELLS, AT_LOCK, AT_SECRET, AT_SEQUENCE, AT_SERVED, CELL, Geometry, MAGIC,
+};
 use crate::memory::Memory;
 
 /// Returns the nanoseconds since 1970. They exceed every sequence number of an earlier memory, because a write takes longer
@@ -31,6 +34,10 @@ impl Memory {
         // No earlier memory had a sequence number as high. So a copy of an old memory's entry is not current here, and
         // fencing tokens keep growing.
         mapping[AT_SEQUENCE].store(first_sequence(), Ordering::Relaxed);
+        for word in 0..2 {
+            let random = RandomState::new().hash_one(word);
+            mapping[AT_SECRET + word].store(random, Ordering::Relaxed);
+        }
         mapping[0].store(MAGIC, Ordering::Release);
         Ok(fd)
     }

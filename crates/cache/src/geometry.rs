@@ -9,13 +9,15 @@ pub(crate) const MIN_SIZE: u64 = 256 * 1024;
 /// The most cells: four billion are more than any memory has.
 const MAX_CELLS: usize = u32::MAX as usize - 2;
 
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x04\x00");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"HCACHE\x05\x00");
 
 pub(crate) const AT_CELLS: usize = 1;
 /// The position of the last sequence number that was used.
 pub(crate) const AT_SEQUENCE: usize = 2;
 /// The position of the epoch: values with this sequence number or a lower one have been cleared.
 pub(crate) const AT_EPOCH: usize = 3;
+/// The position of the secret of two words with which keys are hashed.
+pub(crate) const AT_SECRET: usize = 4;
 pub(crate) const AT_LOCK: usize = 8;
 pub(crate) const AT_LISTS: usize = AT_LOCK + LOCK_WORDS;
 pub(crate) const AT_COUNTERS: usize = 32;

@@ -1,22 +1,18 @@
 //! The index from keys to entries: buckets with chains through the entries themselves.
 
+use siphasher::sip::SipHasher13;
+
 use crate::entry::{Head, Space};
 use crate::memory::{Cell, Memory};
 
-/// Hashes a key: FNV-1a over words, with a finish that makes all bits count, and with a different seed for each space.
-pub(crate) fn hash(space: Space, key: &[u8]) -> u64 {
-    let seed = 0xcbf2_9ce4_8422_2325 ^ space as u64 ^ (key.len() as u64) << 8;
-    let hash = key.chunks(8).fold(seed, |hash, chunk| {
-        let mut bytes = [0; 8];
-        bytes[..chunk.len()].copy_from_slice(chunk);
-        let mixed = (hash ^ u64::from_le_bytes(bytes)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed ^ mixed >> 29
-    });
-    let hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    hash ^ hash >> 32
-}
-
 impl Memory {
+    /// Hashes a key with the memory's secret, so that no client can compute keys that collide, such as session ids.
+    pub(crate) fn hash(&self, space: Space, key: &[u8]) -> u64 {
+        // The space goes into the SipHash key: words of one key differ between spaces without a further block.
+        let [first, second] = self.secret;
+        SipHasher13::new_with_keys(first ^ space as u64, second).hash(key)
+    }
+
     fn bucket(&self, hash: u64) -> usize {
         self.geometry.at_buckets() + (hash as usize & (self.geometry.buckets - 1))
     }
@@ -64,5 +60,26 @@ impl Memory {
     pub(crate) fn reset_index(&self) {
         let at = self.geometry.at_buckets();
         (at..at + self.geometry.buckets).for_each(|bucket| self.set(bucket, 0));
+    }
+}
+
+#[cfg(all(test, not(feature = "model")))]
+mod tests {
+    use super::*;
+    use crate::Cache;
+    use crate::geometry::MIN_SIZE;
+
+    #[test]
+    fn two_maps_of_one_memory_hash_alike_and_two_memories_do_not() {
+        let file = Cache::create(MIN_SIZE).expect("memory");
+        let other = Cache::create(MIN_SIZE).expect("memory");
+        let hash = |file, space| {
+            Memory::map(file)
+                .expect("a cache")
+                .hash(space, b"session id")
+        };
+        assert_eq!(hash(&file, Space::Value), hash(&file, Space::Value));
+        assert_ne!(hash(&file, Space::Value), hash(&file, Space::Tag));
+        assert_ne!(hash(&file, Space::Value), hash(&other, Space::Value));
     }
 }

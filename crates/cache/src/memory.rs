@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::geometry::{AT_EPOCH, AT_SEQUENCE, CELL, Geometry};
+use crate::geometry::{AT_EPOCH, AT_SECRET, AT_SEQUENCE, CELL, Geometry};
 use crate::words::{AtomicU64, Mapping};
 
 /// The number of a cell; 0 is none.
@@ -12,6 +12,8 @@ pub(crate) type Cell = u32;
 pub(crate) struct Memory {
     pub(crate) mapping: Mapping,
     pub(crate) geometry: Geometry,
+    /// The key of the hash of keys, copied from the header.
+    pub(crate) secret: [u64; 2],
     /// Positions from the geometry.
     at_sequences: usize,
     at_cells: usize,
@@ -20,6 +22,7 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn of(mapping: Mapping, geometry: Geometry) -> Memory {
         Memory {
+            secret: [AT_SECRET, AT_SECRET + 1].map(|at| mapping[at].load(Ordering::Relaxed)),
             mapping,
             geometry,
             at_sequences: geometry.at_sequences(),

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use crate::counters::Counter;
 use crate::entry::{Head, MAX_KEY, MAX_TAGS, Space, cells_for};
 use crate::geometry::{AT_SEQUENCE, CELL};
-use crate::index::hash;
 use crate::memory::{Cell, Memory};
 
 impl Memory {
@@ -50,7 +49,7 @@ impl Memory {
             return false;
         }
         let key = self.key(head);
-        if hash(space, &key) != head.hash() || self.find(space, head.hash(), &key).is_some() {
+        if self.hash(space, &key) != head.hash() || self.find(space, head.hash(), &key).is_some() {
             return false;
         }
         self.mark_used(head, used);

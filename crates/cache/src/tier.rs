@@ -6,7 +6,6 @@ use crate::cache::Cache;
 use crate::counters::Counter;
 use crate::entry::{Space, cells_for};
 use crate::geometry::{AT_EPOCH, AT_TIER};
-use crate::index::hash;
 use crate::operation::{Refused, Validator, Write};
 use crate::recovery::is_key;
 
@@ -92,10 +91,8 @@ impl Cache {
         if self.tier() == Tier::None {
             return;
         }
-        if let Some(head) = self
-            .memory
-            .find(Space::Absence, hash(Space::Absence, key), key)
-        {
+        let hash = self.memory.hash(Space::Absence, key);
+        if let Some(head) = self.memory.find(Space::Absence, hash, key) {
             self.memory.remove(head);
         }
     }

@@ -6,7 +6,6 @@ use crate::cache::Cache;
 use crate::counters::Counter;
 use crate::entry::{Fields, Head, MAX_TAGS, Space, cells_for};
 use crate::geometry::CELL;
-use crate::index::hash;
 use crate::memory::Cell;
 use crate::operation::{Condition, Refused, Stored, Validator, Write};
 use crate::recovery::is_key;
@@ -156,7 +155,7 @@ impl Cache {
         validators: &[Validator],
     ) -> Result<Validator, Refused> {
         let memory = &self.memory;
-        let hash = hash(space, write.key);
+        let hash = memory.hash(space, write.key);
         let length = write.length();
         let cells = cells_for(validators.len(), write.key.len(), length);
         let Some(cell) = memory.allocate(cells) else {

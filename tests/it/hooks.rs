@@ -400,7 +400,7 @@ fn the_table_in_the_docs_is_these_rows() {
 }
 
 /// What blocks because of a lock, and the test in `locks.rs` that shows it.
-const LOCKED: [(&str, &str); 4] = [
+const LOCKED: [(&str, &str); 5] = [
     (
         "php-ldap: `ldap_bind` and whatever waits for an answer",
         "no_other_request_runs_while_ldap_waits",
@@ -412,6 +412,10 @@ const LOCKED: [(&str, &str); 4] = [
     (
         "the callback of `apcu_entry`",
         "no_other_request_runs_while_apcu_entry_computes",
+    ),
+    (
+        "`posix_getpwnam`, `posix_getgrgid`, `chown` by name, `getservbyname` and their relatives, with NSS modules that wait (SSSD, LDAP)",
+        "no_other_request_runs_while_libc_holds_a_lock_for_a_module_of_the_name_service",
     ),
     (
         "FFI: whatever waits while a `pthread` lock is held",
@@ -434,7 +438,8 @@ fn table() -> String {
         "\nNames are looked up by threads, as many at once as there are (512); a look-up whose task was cancelled goes on until its\n\
          name server has answered, and the answer is discarded.\n\
          \n## What blocks because a library holds a lock\n\n\
-         A library that holds a lock of its own while it waits (`pthread_mutex_lock` and its relatives, `pthread_once`, the loader)\n\
+         A library that holds a lock of its own while it waits (`pthread_mutex_lock` and its relatives, `pthread_once`, the loader,\n\
+         libc for a module of its name service)\n\
          must not be left: another request would take the same lock on the same thread, and wait for itself. There every call\n\
          blocks as under php-fpm, and the worker serves nothing else meanwhile. `await()` and other waits of Hearth's own throw an\n\
          `\\Error` that says so.\n\n| call | test |\n|---|---|\n",
@@ -443,7 +448,7 @@ fn table() -> String {
         text.push_str(&format!("| {call} | `{test}` |\n"));
     }
     text.push_str(
-        "\nThe same holds for unixODBC, NSS modules and libpq with GSSAPI, as far as they hold a lock while they wait.\n\
+        "\nThe same holds for unixODBC and libpq with GSSAPI, as far as they hold a lock while they wait.\n\
          A lock that is still held when its task ends is logged once and no longer counted.\n\
          \n## What does not\n\n\
          - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
@@ -452,7 +457,6 @@ fn table() -> String {
          - `res_query()`, `res_search()` and their relatives: no extension of Debian calls them in a request, only `res_nsearch()`.\n\
          - `pthread_cond_wait()`, `sem_wait()` and their relatives: the libraries of Debian's extensions wait there for threads that\n\
          \x20 compute (LZMA, Zstandard, image formats), or, in a pool of unixODBC, while they hold a lock.\n\
-         - `getservbyname()`, `getprotobyname()` and their relatives: libc reads `/etc/services` and `/etc/protocols`.\n\
          - Opening a named pipe (FIFO) that has no peer yet: the kernel waits in `open`, without a descriptor.\n\
          - Any call while PHP compiles a file, loads a class, collects garbage or, before PHP 8.4, calls a destructor:\n\
          \x20 switching there would break the engine. Such a call ends with the request's time limit; one of code that goes on ends\n\

@@ -166,6 +166,113 @@ fn each_kind_of_lock_holds_a_task() {
     }
 }
 
+/// Compiles `tests/apps/name_service/module.c` in `folder`.
+fn name_service_module(folder: &std::path::Path) {
+    let compiled = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(folder.join("libnss_hearth.so.2"))
+        .arg(testkit::checkout().join("tests/apps/name_service/module.c"))
+        .status()
+        .expect("cc");
+    assert!(compiled.success());
+}
+
+/// The functions of libc that hold a lock of libc while a module of the name service runs, each in a call.
+const NAME_SERVICE: [(&str, &str); 28] = [
+    ("getpwnam", "posix_getpwnam('nobody-here')"),
+    ("getpwuid", "posix_getpwuid(54321)"),
+    ("getgrnam", "posix_getgrnam('nobody-here')"),
+    ("getgrgid", "posix_getgrgid(54321)"),
+    ("getservbyname", "getservbyname('nothing-here', 'tcp')"),
+    ("getservbyport", "getservbyport(54321, 'tcp')"),
+    ("getprotobyname", "getprotobyname('nothing-here')"),
+    ("getprotobynumber", "getprotobynumber(250)"),
+    ("getspnam", "$c->getspnam('nobody-here')"),
+    ("getsgnam", "$c->getsgnam('nobody-here')"),
+    ("getnetbyname", "$c->getnetbyname('nothing-here')"),
+    ("getnetbyaddr", "$c->getnetbyaddr(54321, 2)"),
+    ("getrpcbyname", "$c->getrpcbyname('nothing-here')"),
+    ("getrpcbynumber", "$c->getrpcbynumber(54321)"),
+    ("getaliasbyname", "$c->getaliasbyname('nobody-here')"),
+    ("gethostbyname2", "$c->gethostbyname2('nothing-here', 2)"),
+    ("pwent", "[$c->setpwent(), $c->getpwent(), $c->endpwent()]"),
+    ("grent", "[$c->setgrent(), $c->getgrent(), $c->endgrent()]"),
+    ("spent", "[$c->setspent(), $c->getspent(), $c->endspent()]"),
+    ("sgent", "[$c->setsgent(), $c->getsgent(), $c->endsgent()]"),
+    (
+        "aliasent",
+        "[$c->setaliasent(), $c->getaliasent(), $c->endaliasent()]",
+    ),
+    (
+        "servent",
+        "[$c->setservent(0), $c->getservent(), $c->endservent()]",
+    ),
+    (
+        "protoent",
+        "[$c->setprotoent(0), $c->getprotoent(), $c->endprotoent()]",
+    ),
+    (
+        "netent",
+        "[$c->setnetent(0), $c->getnetent(), $c->endnetent()]",
+    ),
+    (
+        "rpcent",
+        "[$c->setrpcent(0), $c->getrpcent(), $c->endrpcent()]",
+    ),
+    (
+        "hostent",
+        "[$c->sethostent(0), $c->gethostent(), $c->endhostent()]",
+    ),
+    (
+        "pwent_r",
+        "$c->getpwent_r(FFI::new('char[64]'), FFI::new('char[64]'), 64, FFI::new('void *[1]'))",
+    ),
+    (
+        "netgrent",
+        "[$c->setnetgrent('nothing-here'), $c->endnetgrent()]",
+    ),
+];
+
+#[test]
+fn no_other_request_runs_while_libc_holds_a_lock_for_a_module_of_the_name_service() {
+    let folder = testkit::temporary();
+    name_service_module(folder.path());
+    let calls: Vec<String> = NAME_SERVICE
+        .iter()
+        .map(|(name, call)| format!("'/{name}' => {call}"))
+        .collect();
+    let calls = calls.join(", ");
+    let server = one_worker(&format!(
+        r#"$lists = ''; foreach (['pw', 'gr', 'sp', 'sg', 'alias'] as $list) {{
+            $lists .= "void set{{$list}}ent(void); void *get{{$list}}ent(void); void end{{$list}}ent(void);";
+        }}
+        foreach (['serv', 'proto', 'net', 'rpc', 'host'] as $list) {{
+            $lists .= "void set{{$list}}ent(int); void *get{{$list}}ent(void); void end{{$list}}ent(void);";
+        }}
+        $c = FFI::cdef("int __nss_configure_lookup(const char *, const char *);
+            void *getspnam(const char *); void *getsgnam(const char *); void *getnetbyname(const char *); void *getnetbyaddr(unsigned, int);
+            void *getrpcbyname(const char *); void *getrpcbynumber(int); void *getaliasbyname(const char *);
+            void *gethostbyname2(const char *, int); int getpwent_r(void *, void *, unsigned long, void *);
+            int setnetgrent(const char *); void endnetgrent(void); $lists");
+        foreach (['passwd', 'group', 'shadow', 'gshadow', 'services', 'protocols', 'networks', 'rpc', 'aliases', 'hosts', 'netgroup'] as $base) {{
+            $c->__nss_configure_lookup($base, 'hearth');
+        }}
+        $log = [];
+        return function ($request) use (&$log, $c) {{
+            if ($request->path === '/log') {{ $text = implode(' ', $log); $log = []; return $text; }}
+            if ($request->path !== '/other') {{ $log[] = 'begin'; match ($request->path) {{ {calls} }}; $log[] = 'end'; return 'asked'; }}
+            $log[] = 'other'; return 'other';
+        }};"#
+    ))
+    .args(["--ini", "ffi.enable=1"])
+    .env("LD_LIBRARY_PATH", folder.path().display().to_string())
+    .start();
+    for (name, _) in NAME_SERVICE {
+        assert_undivided(&server, &format!("/{name}"));
+    }
+    server.stop();
+}
+
 #[test]
 fn a_lock_that_a_task_leaves_behind_is_logged_once_and_does_not_hold_the_others() {
     let code = logging(&format!(

@@ -20,6 +20,7 @@ mod lock_description;
 mod lock_ranges;
 mod lock_wait;
 mod messages;
+mod name_service;
 mod opcache;
 mod owners;
 mod poll;

@@ -2,7 +2,8 @@
 //!
 //! If a task is suspended while a library holds a lock, another task may take the same lock on the same thread, which then
 //! waits for itself. So calls block while the count is above zero. The locks of glibc itself, of Rust's std and of tokio do
-//! not pass through here: glibc's calls bind inside libc, the others are futexes.
+//! not pass through here: glibc's calls bind inside libc, the others are futexes. `name_service.rs` has the functions of glibc that
+//! hold such a lock while foreign code runs.
 //!
 //! Each lock is remembered by its address, so that unlocking what another thread locked changes nothing.
 
@@ -90,17 +91,17 @@ pub fn forget_locks(count: usize) -> usize {
 }
 
 /// A libc function, looked up at its first call.
-struct Next(AtomicPtr<c_void>, &'static CStr);
+pub(crate) struct Next(AtomicPtr<c_void>, &'static CStr);
 
 impl Next {
-    const fn new(name: &'static CStr) -> Next {
+    pub(crate) const fn new(name: &'static CStr) -> Next {
         Next(AtomicPtr::new(std::ptr::null_mut()), name)
     }
 
     /// # Safety
     /// `F` must be the function's type.
     #[inline]
-    unsafe fn get<F: Copy>(&self) -> F {
+    pub(crate) unsafe fn get<F: Copy>(&self) -> F {
         let mut function = self.0.load(Ordering::Relaxed);
         if function.is_null() {
             // SAFETY: a pointer is a pointer; what it points to is the caller's promise.

@@ -449,7 +449,10 @@ fn table() -> String {
     }
     text.push_str(
         "\nThe same holds for unixODBC and libpq with GSSAPI, as far as they hold a lock while they wait.\n\
-         A lock that is still held when its task ends is logged once and no longer counted.\n\
+         A lock that is still held when its task ends is logged once and no longer counted.\n\n\
+         A directory server that does not answer stops the worker until php-ldap gives up or the request's time is over\n\
+         (`request.timeout`); that the client leaves does not end the wait. `LDAP_OPT_NETWORK_TIMEOUT` limits only the connection.\n\
+         Set `LDAP_OPT_TIMEOUT`, which limits the wait for an answer, on each connection.\n\
          \n## What does not\n\n\
          - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
          - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\

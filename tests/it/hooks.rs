@@ -474,3 +474,27 @@ fn table() -> String {
     );
     text
 }
+
+/// As the threads of libzmq do. All timerfds have one inode.
+#[test]
+fn a_timerfd_whose_number_another_thread_closed_before_is_waited_for() {
+    let server = one_worker(
+        r#"return function () {
+            $c = FFI::cdef('int timerfd_create(int, int); int timerfd_settime(int, int, long *, void *); int close(int);
+                struct entry { int fd; short events, ready; }; int poll(struct entry *, unsigned long, int);
+                int pthread_create(unsigned long *, void *, void *, void *); int pthread_join(unsigned long, void **);');
+            $wait = function (int $fd, int $time) use ($c) { $entry = $c->new('struct entry'); $entry->fd = $fd; $entry->events = 1; return $c->poll(FFI::addr($entry), 1, $time); };
+            $first = $c->timerfd_create(1, 0); $wait($first, 10);
+            $thread = FFI::new('unsigned long'); $value = FFI::new('void *');
+            $c->pthread_create(FFI::addr($thread), null, FFI::cast('void *', $c->close), FFI::cast('void *', $first));
+            $c->pthread_join($thread->cdata, FFI::addr($value));
+            $second = $c->timerfd_create(1, 0); $time = FFI::new('long[4]'); $time[3] = 10000000; $c->timerfd_settime($second, 0, FFI::addr($time[0]), null);
+            $ready = $wait($second, 5000); $c->close($second);
+            return "$ready " . ($first === $second ? 'same' : 'another') . ' number';
+        };"#,
+    )
+    .args(["--ini", "ffi.enable=1"])
+    .start();
+    assert_eq!(ok(&server.get("/")), "1 same number");
+    server.stop();
+}

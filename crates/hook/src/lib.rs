@@ -54,7 +54,7 @@ pub use owners::{disown, disown_all, is_poisoned, own, poison, refuses};
 pub use pthread_locks::{forget_locks, locks_held};
 pub use record_locks::has_record_locks;
 pub use sched::set_long_slice;
-pub use syscall::{errno, exit_now, identity, is_tcp, poll_now, set_errno};
+pub use syscall::{errno, exit_now, identity, is_socket, is_tcp, poll_now, set_errno};
 
 /// The readiness of a descriptor that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

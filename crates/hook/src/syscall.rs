@@ -155,6 +155,11 @@ pub(crate) fn kind(fd: c_int) -> Kind {
     }
 }
 
+/// Whether `fd` is a socket. No two sockets have the same inode.
+pub fn is_socket(fd: c_int) -> bool {
+    kind(fd) == Kind::Socket
+}
+
 pub(crate) fn is_nonblocking(fd: c_int) -> bool {
     // SAFETY: fcntl with F_GETFL touches no memory of ours.
     unsafe { libc::fcntl(fd, libc::F_GETFL) & libc::O_NONBLOCK != 0 }

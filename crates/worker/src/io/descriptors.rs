@@ -2,12 +2,14 @@
 //!
 //! PHP waits for a database connection thousands of times; registering it each time would cost two system calls per wait.
 //! The price of keeping registrations is that the number of a closed descriptor is reused for another file. So `close` is
-//! hooked and drops the registration first, and an entry whose inode has changed without that is made anew.
+//! hooked and drops the registration first, or marks the number if another thread closes it, and an entry whose inode has changed
+//! without that is made anew. Only registrations of sockets are kept: all eventfds, timerfds and their relatives have one inode.
 
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use php::TaskRef;
@@ -28,6 +30,10 @@ impl AsRawFd for Number {
 pub(crate) struct Descriptor {
     fd: RawFd,
     identity: (u64, u64),
+    /// How often other threads had closed the number when this was made.
+    closes: u32,
+    /// Whether the registration is kept between waits: the inode of no other open file is the same.
+    is_kept: bool,
     registration: RefCell<Option<AsyncFd<Number>>>,
     /// Whether the reactor also reports room to write.
     watches_room: Cell<bool>,
@@ -43,6 +49,27 @@ pub(crate) struct Descriptor {
 
 thread_local! {
     static TABLE: RefCell<Vec<Option<Rc<Descriptor>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How many numbers other threads can mark. A worker has fewer descriptors.
+const MARKED: usize = 1 << 16;
+
+/// How often threads other than the engine's have closed each number.
+static CLOSES: [AtomicU32; MARKED] = [const { AtomicU32::new(0) }; MARKED];
+
+fn closes(fd: RawFd) -> Option<&'static AtomicU32> {
+    CLOSES.get(usize::try_from(fd).ok()?)
+}
+
+fn closes_of(fd: RawFd) -> u32 {
+    closes(fd).map_or(0, |count| count.load(Ordering::Acquire))
+}
+
+/// Marks `fd`, which another thread is about to close: what is registered for the number is no longer valid.
+pub(crate) fn closed_elsewhere(fd: RawFd) {
+    if let Some(count) = closes(fd) {
+        count.fetch_add(1, Ordering::Release);
+    }
 }
 
 /// Returns what to register for. Room to write only while a task waits for it: a Unix socket reports room each time its
@@ -66,7 +93,7 @@ pub(crate) fn get(fd: RawFd, room: bool) -> io::Result<Rc<Descriptor>> {
             table.resize(index + 1, None);
         }
         if let Some(known) = &table[index] {
-            if known.identity == identity && known.registration.borrow().is_some() {
+            if known.identity == identity && known.is_current() && !known.is_gone() {
                 return Ok(Rc::clone(known));
             }
             known.drop_registration();
@@ -75,6 +102,8 @@ pub(crate) fn get(fd: RawFd, room: bool) -> io::Result<Rc<Descriptor>> {
         let made = Rc::new(Descriptor {
             fd,
             identity,
+            closes: closes_of(fd),
+            is_kept: hook::is_socket(fd),
             registration: RefCell::new(Some(registration)),
             watches_room: Cell::new(room),
             waiting: Cell::new(None),
@@ -90,7 +119,24 @@ pub(crate) fn get(fd: RawFd, room: bool) -> io::Result<Rc<Descriptor>> {
 /// Returns the registration of `fd`, if there is one. Only for a descriptor that PHP has just used itself.
 pub(crate) fn known(fd: RawFd) -> Option<Rc<Descriptor>> {
     let index = usize::try_from(fd).ok()?;
-    TABLE.with_borrow(|table| table.get(index)?.clone())
+    let known = TABLE.with_borrow(|table| table.get(index)?.clone());
+    known.filter(|known| known.is_current())
+}
+
+/// Forgets a descriptor at the end of a wait, unless its registration is kept.
+pub(crate) fn keep_or_forget(descriptor: &Rc<Descriptor>) {
+    if descriptor.is_kept {
+        return;
+    }
+    descriptor.drop_registration();
+    // During thread exit the table may be gone.
+    let _ = TABLE.try_with(|table| {
+        let mut table = table.borrow_mut();
+        let index = usize::try_from(descriptor.fd).unwrap_or(usize::MAX);
+        if let Some(known) = table.get_mut(index) {
+            known.take_if(|known| Rc::ptr_eq(known, descriptor));
+        }
+    });
 }
 
 /// Forgets `fd`, which is about to be closed, and wakes a task that waits for it, so that the task sees the close.
@@ -142,6 +188,16 @@ impl Descriptor {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
         }
+    }
+
+    /// Whether no other thread has closed the number since this was made.
+    fn is_current(&self) -> bool {
+        self.closes == closes_of(self.fd)
+    }
+
+    /// Whether the registration was dropped: the descriptor was closed, or its number is that of another file.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.registration.borrow().is_none()
     }
 
     pub(crate) fn fd(&self) -> RawFd {

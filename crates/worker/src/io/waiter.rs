@@ -82,6 +82,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         self.0.release();
+        descriptors::keep_or_forget(&self.0);
     }
 }
 
@@ -127,6 +128,23 @@ fn wants(events: i16) -> (bool, bool) {
 /// The result of a poll instead of the number of ready descriptors, if one of them is poisoned.
 const POISONED: i32 = -1;
 
+/// Reports POLLNVAL for descriptors that were closed meanwhile and whose number is that of another file by now. Returns how many.
+fn mark_gone(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
+    let mut count = 0;
+    for entry in fds {
+        let of_entry = |claim: &&Claim| claim.0.fd() == entry.fd;
+        if claims
+            .iter()
+            .find(of_entry)
+            .is_some_and(|claim| claim.0.is_gone())
+        {
+            entry.revents = libc::POLLNVAL;
+            count += 1;
+        }
+    }
+    count
+}
+
 async fn any_ready(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
     poll_fn(|context| {
         loop {
@@ -143,7 +161,10 @@ async fn any_ready(fds: &mut [pollfd], claims: &[Claim]) -> i32 {
             }
             match poll_now(fds) {
                 // Nothing is ready after all. The readiness was cleared, so wait for the next change.
-                0 => {}
+                0 => match mark_gone(fds, claims) {
+                    0 => {}
+                    n => return Poll::Ready(n),
+                },
                 n => return Poll::Ready(n),
             }
         }
@@ -392,6 +413,8 @@ impl Waiter for TokioWaiter {
             hook::unlocked_file(fd);
             descriptors::closing(fd);
             php::descriptor_closed(fd);
+        } else {
+            descriptors::closed_elsewhere(fd);
         }
     }
 

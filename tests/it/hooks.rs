@@ -171,6 +171,29 @@ rows! {
         $words = ['php', '-n', '-d', 'extension=ffi', '-r', "$lock echo 'held', PHP_EOL; fgets(STDIN); usleep(400000);"];
         $p = proc_open($words, [['pipe', 'r'], ['pipe', 'w']], $pipes); fgets($pipes[1]); fwrite($pipes[0], "go\n");
         eval($lock); return $got === 0 ? 'ok' : 'not';"#);
+    semtimedop: row("FFI: `semtimedop`", "a semaphore, until the time is over", Needs::Nothing,
+        r#"$c = FFI::cdef('int semget(int, int, int); int semctl(int, int, int); struct op { unsigned short number; short change, flags; };
+            int semtimedop(int, struct op *, unsigned long, long *);');
+        $set = $c->semget(0, 1, 0600); $op = $c->new('struct op'); $op->change = -1; $time = FFI::new('long[2]'); $time[1] = 400000000;
+        $result = $c->semtimedop($set, FFI::addr($op), 1, FFI::addr($time[0])); $c->semctl($set, 0, 0); return $result === -1 ? 'ok' : 'not';"#);
+    epoll: row("FFI: `epoll_wait`, `epoll_pwait` without a signal mask", "a timerfd", Needs::Nothing,
+        r#"$c = FFI::cdef('int timerfd_create(int, int); int timerfd_settime(int, int, long *, void *); int close(int);
+            int epoll_create1(int); int epoll_ctl(int, int, int, void *); int epoll_wait(int, void *, int, int);
+            int epoll_pwait(int, void *, int, int, void *);');
+        [$timer, $epoll] = [$c->timerfd_create(1, 0), $c->epoll_create1(0)]; $time = FFI::new('long[4]'); $time[3] = 400000000;
+        $event = FFI::new('unsigned[3]'); $event[0] = 1; $c->epoll_ctl($epoll, 1, $timer, FFI::addr($event[0]));
+        $c->timerfd_settime($timer, 0, FFI::addr($time[0]), null);
+        $ready = mt_rand(0, 1) ? $c->epoll_wait($epoll, FFI::addr($event[0]), 1, 3000) : $c->epoll_pwait($epoll, FFI::addr($event[0]), 1, -1, null);
+        $c->close($timer); $c->close($epoll); return $ready === 1 ? 'ok' : 'not';"#);
+    writev: row("FFI: `writev` to a socket, a pipe", "another process that reads late", Needs::Nothing,
+        r#"$c = FFI::cdef('struct part { void *base; unsigned long length; }; int pipe(int *); int socketpair(int, int, int, int *);
+            long writev(int, struct part *, int); long read(int, void *, unsigned long); int close(int);');
+        $ends = FFI::new('int[2]'); mt_rand(0, 1) ? $c->pipe(FFI::addr($ends[0])) : $c->socketpair(1, 1, 0, FFI::addr($ends[0]));
+        $text = FFI::new('char[1000000]'); $parts = $c->new('struct part[2]');
+        if (!($child = pcntl_fork())) { usleep(400000); for ($left = 2000000; $left > 0 && ($n = $c->read($ends[0], FFI::addr($text[0]), 65536)) > 0; $left -= $n); exit; }
+        foreach ($parts as $part) { $part->base = FFI::cast('void *', FFI::addr($text[0])); $part->length = 1000000; }
+        $wrote = $c->writev($ends[1], FFI::addr($parts[0]), 2); $c->close($ends[0]); $c->close($ends[1]);
+        pcntl_waitpid($child, $status); return $wrote === 2000000 ? 'ok' : (string) $wrote;"#);
     sem_acquire: row("`sem_acquire`", "a semaphore that another process holds", Needs::Nothing,
         r#"$key = mt_rand(); $code = "\$s = sem_get($key); sem_acquire(\$s); echo 'held', PHP_EOL; usleep(400000);";
         $p = proc_open(['php', '-n', '-d', 'extension=sysvsem', '-r', $code], [1 => ['pipe', 'w']], $pipes); fgets($pipes[1]);
@@ -460,6 +483,10 @@ fn table() -> String {
          - `res_query()`, `res_search()` and their relatives: no extension of Debian calls them in a request, only `res_nsearch()`.\n\
          - `pthread_cond_wait()`, `sem_wait()` and their relatives: the libraries of Debian's extensions wait there for threads that\n\
          \x20 compute (LZMA, Zstandard, image formats), or, in a pool of unixODBC, while they hold a lock.\n\
+         - `syslog()` while the system's logger is stopped and its queue full: libc waits there, with a lock.\n\
+         - `ppoll()`, `pselect()` and `epoll_pwait()` with a signal mask, which holds for a thread and not for a task; `epoll_pwait2()`,\n\
+         \x20 `mq_receive()`, `sendfile()` and `splice()`, of a library.\n\
+         - Reads by stdio in a library, such as `fgets()` of what the library opened with `popen()`: libc calls the kernel itself.\n\
          - Opening a named pipe (FIFO) that has no peer yet: the kernel waits in `open`, without a descriptor.\n\
          - Any call while PHP compiles a file, loads a class, collects garbage or, before PHP 8.4, calls a destructor:\n\
          \x20 switching there would break the engine. Such a call ends with the request's time limit; one of code that goes on ends\n\

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use libc::pollfd;
 
-use crate::{Lock, WaitMode, Waiter, installed, syscall};
+use crate::{Lock, WaitMode, Waiter, end_early, installed, is_ended, syscall};
 
 /// The waiter that blocks.
 pub(crate) struct BlockingWaiter;
@@ -93,13 +93,18 @@ impl Waiter for BlockingWaiter {
     }
 
     fn poll(&self, fds: &mut [pollfd], timeout: Option<Duration>) -> i32 {
+        let first = fds.first().map_or(-1, |entry| entry.fd);
+        if self.is_unwinding()
+            && let Some(last) = is_ended(self.task(), first)
+        {
+            return end_early(self.task(), first, last);
+        }
         let span = Span::of(timeout);
         // SAFETY: the slice is valid for its length.
         let ready =
             unsafe { syscall::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, span.time) };
         if ready == 0 && !span.is_enough() {
-            syscall::set_errno(libc::ECANCELED);
-            return -1;
+            return end_early(self.task(), first, libc::ECANCELED);
         }
         ready
     }

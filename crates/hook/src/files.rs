@@ -8,7 +8,9 @@ use libc::{FILE, c_char, c_int, c_void};
 
 use crate::blocking_waiter::BlockingWaiter;
 use crate::lock_wait::{Lock, changed, until_free};
-use crate::{inherit, installed, owners, program_input, record_locks, severed, syscall, waiter};
+use crate::{
+    early_end, inherit, installed, owners, program_input, record_locks, severed, syscall, waiter,
+};
 
 fn real_flock(fd: c_int, operation: c_int) -> c_int {
     // SAFETY: flock(2) touches no memory.
@@ -40,6 +42,7 @@ extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
 
 fn closing(fd: c_int) {
     owners::closing(fd);
+    early_end::closing(fd);
     severed::forget(fd);
     inherit::closing(fd);
     record_locks::closing(fd);

@@ -11,6 +11,8 @@
 
 mod blocking_waiter;
 mod connections;
+mod early_end;
+mod epoll;
 mod fcntl;
 mod files;
 mod getaddrinfo;
@@ -46,6 +48,7 @@ mod waitid;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
+pub use early_end::{end_early, is_ended};
 pub use files::unlocked_file;
 pub use inherit::{Forking, keep_inherited, leave_to_parent, when_forked};
 pub use lock_wait::Lock;

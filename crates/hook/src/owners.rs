@@ -125,13 +125,24 @@ pub(crate) fn received(fd: c_int) {
     }
 }
 
-/// Whether the running code must not use `fd`. If so, `errno` is set, and an exception has been thrown.
+/// Whether the running code must not use `fd`. If so, an exception has been thrown, and `errno` is EAGAIN, or EPIPE for a poisoned
+/// descriptor. To a PHP stream, any other error than EAGAIN is the end of the stream, for the task that waits on it, too.
 #[inline]
 pub fn refuses(fd: i32) -> bool {
     match slot(fd).map(|slot| slot.owner.load(Relaxed)) {
         None | Some(0) => false,
         Some(owner) => refuse(fd, owner),
     }
+}
+
+/// The same for a receive, which never fails with EPIPE.
+#[inline]
+pub(crate) fn refuses_receive(fd: i32) -> bool {
+    let refused = refuses(fd);
+    if refused && syscall::errno() == libc::EPIPE {
+        syscall::set_errno(libc::ECONNRESET);
+    }
+    refused
 }
 
 #[cold]
@@ -147,7 +158,7 @@ fn refuse(fd: c_int, owner: u64) -> bool {
         syscall::set_errno(if owner == POISONED {
             libc::EPIPE
         } else {
-            libc::EBUSY
+            libc::EAGAIN
         });
     }
     refused

@@ -1,17 +1,19 @@
-//! Hooks of poll, ppoll, select and pselect, and of epoll_wait.
+//! Hooks of poll, ppoll, select and pselect. See epoll.rs for epoll_wait.
 
 use std::time::{Duration, Instant};
 
 use libc::{c_int, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
-use crate::{Waiter, installed, owners, syscall, waiter};
+use crate::{Waiter, end_early, installed, owners, syscall, waiter};
 
 /// # Safety
 /// As poll(2).
 unsafe fn poll_or_wait(fds: *mut pollfd, count: nfds_t, timeout: Option<Duration>) -> c_int {
     // SAFETY: poll(2) asks for `count` entries.
     if count == 1 && owners::refuses(unsafe { (*fds).fd }) {
-        return -1;
+        let task = installed().map_or(0, Waiter::task);
+        // SAFETY: as before.
+        return end_early(task, unsafe { (*fds).fd }, syscall::errno());
     }
     let Some(waiter) = waiter().filter(|_| timeout != Some(Duration::ZERO)) else {
         // SAFETY: the caller's own promise.
@@ -34,7 +36,7 @@ unsafe fn poll_or_wait(fds: *mut pollfd, count: nfds_t, timeout: Option<Duration
     }
 }
 
-fn milliseconds(timeout: c_int) -> Option<Duration> {
+pub(crate) fn milliseconds(timeout: c_int) -> Option<Duration> {
     u64::try_from(timeout).ok().map(Duration::from_millis)
 }
 
@@ -78,27 +80,6 @@ unsafe extern "C" fn ppoll(
         unsafe { timeout.as_ref() }.map(|time| syscall::duration_of(time.tv_sec, time.tv_nsec));
     // SAFETY: the caller's own promise.
     unsafe { poll_or_wait(fds, count, timeout) }
-}
-
-/// The reactor waits here when no task can run. A signal ends PHP's sleep() and stream_select(), so it is reported to them.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_wait(
-    epoll: c_int,
-    events: *mut libc::epoll_event,
-    count: c_int,
-    timeout: c_int,
-) -> c_int {
-    // SAFETY: the caller's own promise.
-    let ready =
-        unsafe { libc::syscall(libc::SYS_epoll_wait, epoll, events, count, timeout) as c_int };
-    if ready < 0
-        && syscall::errno() == libc::EINTR
-        && let Some(waiter) = installed()
-    {
-        waiter.interrupted();
-        syscall::set_errno(libc::EINTR);
-    }
-    ready
 }
 
 /// The three sets of a select(2) call.

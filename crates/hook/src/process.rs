@@ -54,6 +54,16 @@ unsafe fn real_wait4(pid: pid_t, call: Call) -> pid_t {
     child
 }
 
+/// The `errno` of a wait for a child that was ended early: EINTR after a signal. After a cancellation it is ECHILD, because PHP would
+/// wait again at EINTR.
+pub(crate) fn ended_early(waiter: &dyn Waiter) -> c_int {
+    if waiter.is_unwinding() {
+        libc::ECHILD
+    } else {
+        libc::EINTR
+    }
+}
+
 /// Lets another thread wait until a child has changed state, without consuming the state, and then calls wait4(2) here.
 ///
 /// # Safety
@@ -80,7 +90,7 @@ unsafe fn wait_by_thread(waiter: &dyn Waiter, pid: pid_t, call: Call) -> pid_t {
             unsafe { waitid::real(kind, id.cast_unsigned(), info.as_mut_ptr(), events) };
         }));
         if !finished {
-            syscall::set_errno(libc::EINTR);
+            syscall::set_errno(ended_early(waiter));
             return -1;
         }
         // SAFETY: the caller's own promise.
@@ -111,7 +121,10 @@ fn until_one_ends(waiter: &dyn Waiter, ends: &[OwnedFd], time: Option<Duration>)
         return true;
     }
     let goes_on = waiter.poll(&mut fds, time) >= 0;
-    let error = syscall::errno();
+    let error = match syscall::errno() {
+        libc::EINTR => ended_early(waiter),
+        _ => libc::ECHILD,
+    };
     ends.iter().for_each(|end| waiter.closing(end.as_raw_fd()));
     syscall::set_errno(error);
     goes_on

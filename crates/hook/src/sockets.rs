@@ -41,11 +41,11 @@ pub(crate) fn retry(
     mut call: impl FnMut(c_int) -> ssize_t,
 ) -> ssize_t {
     let interest = limit.interest;
-    if owners::refuses(fd) {
-        // To a PHP stream, any other error of a receive is the end of the stream, for the task that waits on it, too.
-        if interest == Interest::Read && syscall::errno() == libc::EBUSY {
-            syscall::set_errno(libc::EAGAIN);
-        }
+    let refused = match interest {
+        Interest::Read => owners::refuses_receive(fd),
+        Interest::Write => owners::refuses(fd),
+    };
+    if refused {
         return -1;
     }
     let Some(waiter) = waiter.filter(|_| flags & libc::MSG_DONTWAIT == 0) else {

@@ -2,12 +2,17 @@
 
 use libc::{c_int, c_void, iovec, size_t, ssize_t};
 
+use crate::messages::{EMPTY, sendmsg};
 use crate::sockets::{received, send, sent};
 use crate::{Interest, owners, syscall, wait_ready, waiter};
 
 /// Waits until a read or a write on `fd` would not block, unless it is a regular file.
 fn ready_first(fd: c_int, interest: Interest) -> bool {
-    if owners::refuses(fd) {
+    let refused = match interest {
+        Interest::Read => owners::refuses_receive(fd),
+        Interest::Write => owners::refuses(fd),
+    };
+    if refused {
         return false;
     }
     let Some(waiter) = waiter() else { return true };
@@ -61,6 +66,9 @@ unsafe extern "C" fn readv(fd: c_int, vectors: *const iovec, count: c_int) -> ss
     received(fd, 0, length);
     length
 }
+
+/// The most vectors of one call (IOV_MAX).
+const MOST_VECTORS: usize = 1024;
 
 /// Bytes that a writable pipe takes at least without blocking (PIPE_BUF).
 const PIECE: usize = 4096;
@@ -117,13 +125,48 @@ unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t) -> 
     }
 }
 
+/// Copies what the vectors refer to into one buffer.
+///
+/// # Safety
+/// As writev(2).
+unsafe fn gathered(vectors: &[iovec]) -> Vec<u8> {
+    let mut all = Vec::with_capacity(vectors.iter().map(|vector| vector.iov_len).sum());
+    for vector in vectors.iter().filter(|vector| vector.iov_len > 0) {
+        // SAFETY: not empty, so valid for its length, says the caller.
+        all.extend_from_slice(unsafe {
+            std::slice::from_raw_parts(vector.iov_base.cast::<u8>(), vector.iov_len)
+        });
+    }
+    all
+}
+
+/// A blocking writev takes all bytes. A socket gets them as one message; for a pipe they are copied, and written in pieces.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn writev(fd: c_int, vectors: *const iovec, count: c_int) -> ssize_t {
-    if !ready_first(fd, Interest::Write) {
+    if owners::refuses(fd) {
         return -1;
     }
-    // SAFETY: the caller's own promise.
-    let length = syscall::size(unsafe { libc::syscall(libc::SYS_writev, fd, vectors, count) });
-    sent(fd, length);
-    length
+    let room = usize::try_from(count).unwrap_or(0);
+    if waiter().is_none()
+        || syscall::kind(fd) == syscall::Kind::File
+        || syscall::is_nonblocking(fd)
+        || !(1..=MOST_VECTORS).contains(&room)
+    {
+        // SAFETY: the caller's own promise.
+        let length = syscall::size(unsafe { libc::syscall(libc::SYS_writev, fd, vectors, count) });
+        sent(fd, length);
+        return length;
+    }
+    if syscall::kind(fd) == syscall::Kind::Socket {
+        let mut message = EMPTY;
+        (message.msg_iov, message.msg_iovlen) = (vectors.cast_mut(), room);
+        // SAFETY: the vectors are the caller's own promise. sendmsg(2) without flags is writev(2).
+        return unsafe { sendmsg(fd, &raw const message, 0) };
+    }
+    // SAFETY: as many vectors as the caller says.
+    let vectors = unsafe { std::slice::from_raw_parts(vectors, room) };
+    // SAFETY: the vectors are the caller's own promise.
+    let all = unsafe { gathered(vectors) };
+    // SAFETY: the buffer lives during the call.
+    unsafe { write(fd, all.as_ptr().cast(), all.len()) }
 }

@@ -1,9 +1,12 @@
-//! Hooks of semop, msgsnd and msgrcv. A task that waits in the kernel for a semaphore would stop the task that has it, if both
+//! Hooks of semop, semtimedop, msgsnd and msgrcv. A task that waits in the kernel for a semaphore would stop the task that has it, if both
 //! are of one worker.
 
-use libc::{c_int, c_long, c_short, c_void, sembuf};
+use std::time::Instant;
 
-use crate::lock_wait::{Lock, changed, until_free};
+use libc::{c_int, c_long, c_short, c_void, sembuf, timespec};
+
+use crate::lock_wait::{Lock, changed, until_free, until_free_or};
+use crate::syscall::duration_of;
 use crate::waiter;
 
 /// Wakes the tasks that wait for `what`, which a successful call may have changed. Returns the result of the call.
@@ -15,32 +18,53 @@ fn notify_waiters(result: isize, what: Lock) -> isize {
 }
 
 /// # Safety
-/// As semop(2).
-unsafe fn real_semop(semaphores: c_int, operations: *const sembuf, count: usize) -> isize {
-    // SAFETY: the caller's own promise.
-    let done = unsafe { libc::syscall(libc::SYS_semop, semaphores, operations, count) as isize };
+/// As semtimedop(2).
+unsafe fn real_semtimedop(
+    semaphores: c_int,
+    operations: *const sembuf,
+    count: usize,
+    time: *const timespec,
+) -> isize {
+    // SAFETY: the caller's own promise. Without a time it is semop(2).
+    let done = unsafe {
+        libc::syscall(libc::SYS_semtimedop, semaphores, operations, count, time) as isize
+    };
     notify_waiters(done, Lock::Semaphores(semaphores))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn semop(semaphores: c_int, operations: *mut sembuf, count: usize) -> c_int {
+    // SAFETY: the caller's own promise.
+    unsafe { semtimedop(semaphores, operations, count, std::ptr::null()) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn semtimedop(
+    semaphores: c_int,
+    operations: *mut sembuf,
+    count: usize,
+    time: *const timespec,
+) -> c_int {
     let Some(waiter) = waiter().filter(|_| !operations.is_null()) else {
         // SAFETY: the caller's own promise.
-        return unsafe { real_semop(semaphores, operations, count) as c_int };
+        return unsafe { real_semtimedop(semaphores, operations, count, time) as c_int };
     };
     // SAFETY: not null, and `count` long, says semop(2).
     let wanted = unsafe { std::slice::from_raw_parts(operations, count) };
     let no_wait = libc::IPC_NOWAIT as c_short;
     if wanted.iter().any(|one| one.sem_flg & no_wait != 0) {
         // SAFETY: the caller's own promise.
-        return unsafe { real_semop(semaphores, operations, count) as c_int };
+        return unsafe { real_semtimedop(semaphores, operations, count, time) as c_int };
     }
+    // SAFETY: null or valid, says semtimedop(2).
+    let time = unsafe { time.as_ref() }.map(|time| duration_of(time.tv_sec, time.tv_nsec));
+    let end = time.and_then(|time| Instant::now().checked_add(time));
     let mut tried = wanted.to_vec();
     tried.iter_mut().for_each(|one| one.sem_flg |= no_wait);
     let semaphores_of_call = || Some(Lock::Semaphores(semaphores));
-    until_free(waiter, semaphores_of_call, libc::EAGAIN, || {
+    until_free_or(waiter, end, semaphores_of_call, libc::EAGAIN, || {
         // SAFETY: the vector lives during the call.
-        unsafe { real_semop(semaphores, tried.as_ptr(), count) }
+        unsafe { real_semtimedop(semaphores, tried.as_ptr(), count, std::ptr::null()) }
     }) as c_int
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use libc::{c_int, c_long, id_t, idtype_t, pid_t, siginfo_t};
 
 use crate::blocking_waiter::BlockingWaiter;
-use crate::{inherit, installed, syscall, waiter};
+use crate::{inherit, installed, process, syscall, waiter};
 
 /// The interval of checks: no descriptor tells of a child that is stopped or goes on.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
@@ -105,7 +105,7 @@ unsafe fn wait(kind: idtype_t, id: id_t, info: *mut siginfo_t, options: c_int) -
             return done;
         }
         if !waiter.sleep(CHECK_INTERVAL) {
-            syscall::set_errno(libc::EINTR);
+            syscall::set_errno(process::ended_early(waiter));
             return -1;
         }
     }

@@ -141,3 +141,27 @@ fn an_error_that_a_client_caused_by_leaving_is_not_logged() {
     });
     server.stop();
 }
+
+/// libzmq aborts the process at any other error of poll(2) than EINTR.
+#[test]
+fn a_cancelled_poll_of_a_library_fails_with_an_error_that_poll_may_have() {
+    let server = one_worker(
+        r"return function ($request) {
+            $c = FFI::cdef('struct entry { int fd; short events, ready; }; int poll(struct entry *, unsigned long, int); int eventfd(unsigned, int);
+                int close(int); int *__errno_location(void);');
+            $entry = $c->new('struct entry'); $entry->fd = $c->eventfd(0, 0); $entry->events = 1;
+            try { $c->poll(FFI::addr($entry), 1, -1); } finally { $error = $c->__errno_location()[0]; $c->close($entry->fd); file_put_contents('error', (string) $error); }
+        };",
+    )
+    .args(["--ini", "ffi.enable=1"])
+    .start();
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    drop(client);
+    let file = server.directory().join("error");
+    eventually("the poll fails", || file.exists());
+    let text = std::fs::read_to_string(file).expect("a file");
+    assert_eq!(text, "4", "EINTR");
+    server.stop();
+}

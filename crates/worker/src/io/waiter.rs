@@ -61,7 +61,8 @@ impl Drop for LockEntry {
 enum Refused {
     /// Another task waits for this descriptor.
     Claimed(i32, TaskRef),
-    Errno(i32),
+    /// The reactor cannot watch it: the system has no room.
+    NoRoom,
 }
 
 /// A descriptor for which no other task may wait meanwhile.
@@ -74,7 +75,7 @@ impl Claim {
             .claim(holder)
             .map_err(|other| Refused::Claimed(fd, other))?;
         let claim = Claim(descriptor);
-        claim.0.watch_room(room).map_err(errno)?;
+        claim.0.watch_room(room).map_err(|_| Refused::NoRoom)?;
         Ok(claim)
     }
 }
@@ -84,11 +85,6 @@ impl Drop for Claim {
         self.0.release();
         descriptors::keep_or_forget(&self.0);
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn errno(error: std::io::Error) -> Refused {
-    Refused::Errno(error.raw_os_error().unwrap_or(libc::EBADF))
 }
 
 /// Claims the descriptors. Of one that the reactor refuses (EPERM), as a regular file, nothing is reported: poll(2) says either at once or
@@ -102,7 +98,7 @@ fn claim(fds: &[pollfd]) -> Result<Vec<Claim>, Refused> {
             match descriptors::get(entry.fd, room) {
                 Ok(descriptor) => Some(Claim::new(descriptor, holder, room)),
                 Err(error) if error.raw_os_error() == Some(libc::EPERM) => None,
-                Err(error) => Some(Err(errno(error))),
+                Err(_) => Some(Err(Refused::NoRoom)),
             }
         })
         .collect()
@@ -210,19 +206,32 @@ fn fail(errno: i32) -> i32 {
     -1
 }
 
+/// Ends a wait of the running task early; `errno` is `last` where a library repeats the wait again and again.
+fn end_early(fds: &[pollfd], last: i32) -> i32 {
+    let first = fds.first().map_or(-1, |entry| entry.fd);
+    hook::end_early(TaskRef::current().task(), first, last)
+}
+
+/// Ends the wait early if it repeats one that was, while the exception of that one propagates.
+fn repeats_ended(fds: &[pollfd]) -> Option<i32> {
+    let first = fds.first().map_or(-1, |entry| entry.fd);
+    let last = hook::is_ended(TaskRef::current().task(), first)?;
+    php::is_unwinding().then(|| end_early(fds, last))
+}
+
 fn interrupted(fds: &[pollfd]) -> i32 {
     for entry in fds.iter().filter(|entry| entry.fd >= 0) {
         php::note_interrupted(entry.fd);
     }
-    fail(libc::ECANCELED)
+    end_early(fds, libc::ECANCELED)
 }
 
-fn refuse(refused: &Refused) -> i32 {
+fn refuse(fds: &[pollfd], refused: &Refused) -> i32 {
     match *refused {
-        Refused::Errno(errno) => fail(errno),
+        Refused::NoRoom => fail(libc::ENOMEM),
         Refused::Claimed(fd, other) => {
             refuse_descriptor(fd, other);
-            fail(libc::EBUSY)
+            end_early(fds, libc::EBUSY)
         }
     }
 }
@@ -306,14 +315,17 @@ impl Waiter for TokioWaiter {
                 fail(libc::EINTR)
             };
         }
+        if let Some(ended) = repeats_ended(fds) {
+            return ended;
+        }
         let claims = match claim(fds) {
             Ok(claims) => claims,
-            Err(refused) => return refuse(&refused),
+            Err(refused) => return refuse(fds, &refused),
         };
         match php::wait(unless_interrupted(within(timeout, any_ready(fds, &claims)))) {
             Ok(Some(Some(POISONED))) => {
                 throw_poisoned();
-                fail(libc::EPIPE)
+                end_early(fds, libc::EPIPE)
             }
             Ok(Some(Some(n))) => n,
             Ok(Some(None)) => 0,
@@ -326,11 +338,14 @@ impl Waiter for TokioWaiter {
         if entry.events & libc::POLLIN == 0 || entry.events & (libc::POLLOUT | libc::POLLPRI) != 0 {
             return None;
         }
+        if let Some(ended) = repeats_ended(std::slice::from_ref(entry)) {
+            return Some(ended);
+        }
         let descriptor =
             descriptors::known(entry.fd).filter(|descriptor| descriptor.is_drained())?;
         let claim = match Claim::new(descriptor, TaskRef::current(), false) {
             Ok(claim) => claim,
-            Err(refused) => return Some(refuse(&refused)),
+            Err(refused) => return Some(refuse(std::slice::from_ref(entry), &refused)),
         };
         let refilled = poll_fn(|context| claim.0.poll_refilled(context));
         match php::wait(within(timeout, refilled)) {
@@ -342,7 +357,7 @@ impl Waiter for TokioWaiter {
                 drop(claim);
                 if hook::is_poisoned(entry.fd) {
                     throw_poisoned();
-                    return Some(fail(libc::EPIPE));
+                    return Some(end_early(std::slice::from_ref(entry), libc::EPIPE));
                 }
                 // The caller has asked for the descriptor's state, which comes from the descriptor itself.
                 let entry = std::slice::from_mut(entry);

@@ -534,6 +534,11 @@ namespace Hearth\Internal {
     {
     }
 
+    /** @internal whether a task waits on the connection: a call on it, or on what was made of it, has not returned */
+    function isInUse(object $connection): bool
+    {
+    }
+
     /** @internal whether something has come on a connection to MySQL or PostgreSQL that should be idle */
     function hasInput(object $connection): bool
     {
@@ -553,7 +558,7 @@ namespace Hearth\Internal {
     }
 
     /**
-     * @internal closes our side of a PDO connection to MySQL or PostgreSQL: the server sees it, whatever still holds the object
+     * @internal closes our side of a connection to MySQL or PostgreSQL: the server sees it, whatever still holds the object
      * @return bool false: such a connection cannot be closed so
      */
     function disconnect(object $connection): bool

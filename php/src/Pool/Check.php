@@ -43,8 +43,14 @@ final class Check
         if (!$entry->suspect && $now - ($hasCheck ? \max($entry->createdAt, $entry->provenAt) : $proven) < self::RECENT) {
             return true;
         }
-        if ($this->connector->driver()->isClosed($entry)) {
-            $this->failed($entry, null);
+        try {
+            $isClosed = $this->connector->driver()->isClosed($entry);
+        } catch (\Throwable $error) {
+            // No task has the connection: if this ended by the exception, it would be lost.
+            $isClosed = true;
+        }
+        if ($isClosed) {
+            $this->failed($entry, $error ?? null);
 
             return false;
         }

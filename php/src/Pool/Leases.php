@@ -292,6 +292,11 @@ final class Leases
         if ($entry->trace !== null) {
             $this->endTrace($entry);
         }
+        if ($entry->evictReason === null && Internal\isInUse($entry->connection)) {
+            $entry->evictReason = 'in use';
+            $this->reporter->report('warning', 'in use', 'a connection came back while a task still waits on it, and is closed for that; await the '
+                . 'tasks that use a connection before its lease ends');
+        }
         if ($entry->statements > 0 && $entry->evictReason === null) {
             // The statement may be garbage that only the collector finds.
             \gc_collect_cycles();

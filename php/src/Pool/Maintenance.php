@@ -171,12 +171,18 @@ final class Maintenance
 
     private function keepOneAlive(Entry $entry, \Closure $keepalive): void
     {
+        $ended = false;
+        // Even if the callable ends the task, for example by exit(), the connection is settled.
+        Internal\onTaskEnd(Internal\taskId(), function () use ($entry, &$ended): void {
+            $ended || $this->eviction->close($entry, 'keepalive');
+        });
         try {
             $alive = \Hearth\timeout($this->options->validationTimeout, static fn () => $entry->useBy($keepalive)) !== false;
         } catch (\Throwable $error) {
             $alive = false;
             $this->reporter->report('warning', 'keepalive', "keepalive failed: {$error->getMessage()}", ['exception' => $error]);
         }
+        $ended = true;
         if (!$alive) {
             ++$this->statistics->failedChecks;
             $this->eviction->close($entry, 'keepalive');

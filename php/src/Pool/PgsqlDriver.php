@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Hearth\Pool;
 
+use Hearth\Internal;
+
 /**
  * Connections of ext/pgsql. Their queries are not seen, so each connection is reset after each lease.
  *
@@ -88,6 +90,10 @@ final class PgsqlDriver implements Driver
     public function disconnect(object $connection): bool
     {
         \assert($connection instanceof \PgSql\Connection);
+        if (Internal\isInUse($connection)) {
+            // To free it under a call that waits is refused.
+            return Internal\disconnect($connection);
+        }
         \pg_close($connection);
 
         return true;

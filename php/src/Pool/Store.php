@@ -142,7 +142,7 @@ final class Store
         $kept = $entry->kept;
         $entry->kept = [];
         ++$entry->lease;
-        if ($this->budget !== null && $entry->evictReason === 'broken' && $driver->disconnect($connection)) {
+        if ($this->budget !== null && $entry->evictReason === 'broken' && self::disconnect($driver, $connection)) {
             $until = monotonic() + self::DRAIN_TIMEOUT;
             $this->linger(static fn () => !$driver->hasLeft($connection) && monotonic() < $until);
 
@@ -151,10 +151,20 @@ final class Store
         $reference = \WeakReference::create($connection);
         $connection = null;
         $held = $reference->get();
-        if ($held === null || $driver->disconnect($held)) {
+        if ($held === null || self::disconnect($driver, $held)) {
             $this->giveUp(1);
         } else {
             $this->linger(static fn () => $reference->get() !== null);
+        }
+    }
+
+    /** Closes a connection; one that cannot be closed is open until no code holds it any more. */
+    private static function disconnect(Driver $driver, object $connection): bool
+    {
+        try {
+            return $driver->disconnect($connection);
+        } catch (\Throwable) {
+            return false;
         }
     }
 

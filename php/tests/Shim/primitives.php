@@ -130,6 +130,12 @@ namespace Hearth\Internal {
         return false;
     }
 
+    /** A shim's task waits in no call. */
+    function isInUse(object $connection): bool
+    {
+        return false;
+    }
+
     /** A shim's task waits for no descriptor. */
     function isInterrupted(object $connection, int $task): bool
     {

@@ -6,7 +6,9 @@
  * reached through the function tables of the connection, whose layout is that of the headers this is compiled with (checked
  * at boot by the PHP version that the binary is built for).
  */
+#include "engine/intercept.h"
 #include "pool/pool.h"
+#include "task/in_use.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -190,6 +192,17 @@ ZEND_FUNCTION(Hearth_Internal_hasUnreadResult)
 	RETURN_BOOL(hearth_has_unread_result(object));
 }
 
+/* bool Hearth\Internal\isInUse(object $connection): whether a task waits in a call on the connection. */
+ZEND_FUNCTION(Hearth_Internal_isInUse)
+{
+	zval *object;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJECT(object)
+	ZEND_PARSE_PARAMETERS_END();
+	RETURN_BOOL(hearth_uses && hearth_use_any(hearth_connection_of_object(Z_OBJ_P(object))));
+}
+
 /* ---- sockets ---- */
 
 /* Returns the socket of a connection, -1 if it is closed. */
@@ -226,12 +239,12 @@ bool hearth_in_transaction(zval *object)
 	return dbh && (dbh->methods->in_transaction ? dbh->methods->in_transaction(dbh) : dbh->in_txn);
 }
 
-static bool socket_of_pgsql(const pdo_dbh_t *dbh, php_socket_t *fd)
+static bool socket_of_libpq(const void *libpq, php_socket_t *fd)
 {
 	int (*socket_of_pg)(const void *) = (int (*)(const void *)) dlsym(RTLD_DEFAULT, "PQsocket");
 
 	if (socket_of_pg) {
-		*fd = socket_of_pg(*(void **) dbh->driver_data);
+		*fd = socket_of_pg(libpq);
 	}
 	return socket_of_pg != NULL;
 }
@@ -240,7 +253,8 @@ bool hearth_socket_of_pgsql(const void *pdo, php_socket_t *fd)
 {
 	const pdo_dbh_t *dbh = pdo;
 
-	return dbh && dbh->driver && dbh->driver_data && strcmp(dbh->driver->driver_name, "pgsql") == 0 && socket_of_pgsql(dbh, fd);
+	return dbh && dbh->driver && dbh->driver_data && strcmp(dbh->driver->driver_name, "pgsql") == 0
+		&& socket_of_libpq(*(void **) dbh->driver_data, fd);
 }
 
 /* Finds the socket, -1 if it is closed; false if the socket is not known. `*mysql`: the mysqlnd connection, if any. */
@@ -253,6 +267,18 @@ static bool find_socket(zval *object, php_socket_t *fd, MYSQLND_CONN_DATA **mysq
 		return true;
 	}
 	return hearth_socket_of_pgsql(pdo_of(object), fd);
+}
+
+/* The same for disconnect(), also for a PgSql\Connection. */
+static bool find_any_socket(zval *object, php_socket_t *fd, MYSQLND_CONN_DATA **mysql)
+{
+	const void *libpq;
+
+	if (find_socket(object, fd, mysql)) {
+		return true;
+	}
+	libpq = libpq_of(object);
+	return libpq && socket_of_libpq(libpq, fd);
 }
 
 bool hearth_socket_of(zval *object, php_socket_t *fd)
@@ -291,7 +317,7 @@ ZEND_FUNCTION(Hearth_Internal_disconnect)
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_OBJECT(object)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!find_socket(object, &fd, &mysql)) {
+	if (!find_any_socket(object, &fd, &mysql)) {
 		RETURN_FALSE;
 	}
 	if (mysql) {
@@ -315,7 +341,7 @@ ZEND_FUNCTION(Hearth_Internal_hasLeft)
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_OBJECT(object)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!find_socket(object, &fd, &mysql) || fd < 0) {
+	if (!find_any_socket(object, &fd, &mysql) || fd < 0) {
 		RETURN_TRUE;
 	}
 	do {

@@ -3,8 +3,10 @@
  * here directly: the offset of each property named below is looked up when the library is loaded.
  */
 #include "engine/engine.h"
+#include "engine/intercept.h"
 #include "pool/entry.h"
 #include "pool/pool.h"
+#include "task/in_use.h"
 #include "task/interrupted.h"
 
 #define PROPERTIES(X) X(connection) X(state) X(owner) X(depth) X(lease) X(borrowedAt) X(usedAt) X(wornOutAt) X(evictReason) X(watched) \
@@ -109,9 +111,17 @@ static bool has_unread_result(zend_object *entry)
 	return connection && hearth_has_unread_result(connection);
 }
 
+/* Whether a task waits for an answer on its connection. */
+static bool is_in_use(zend_object *entry)
+{
+	const zval *connection = property(entry, at.connection);
+
+	return hearth_uses && Z_TYPE_P(connection) == IS_OBJECT && hearth_use_any(hearth_connection_of_object(Z_OBJ_P(connection)));
+}
+
 bool hearth_pool_entry_is_sound(zend_object *entry, double now)
 {
-	return Z_TYPE_P(property(entry, at.evictReason)) == IS_NULL && Z_LVAL_P(property(entry, at.statements)) == 0
+	return Z_TYPE_P(property(entry, at.evictReason)) == IS_NULL && !is_in_use(entry) && Z_LVAL_P(property(entry, at.statements)) == 0
 		&& zend_hash_num_elements(Z_ARRVAL_P(property(entry, at.kept))) == 0 && !has_unread_result(entry)
 		&& Z_TYPE_P(property(entry, at.trace)) == IS_NULL && Z_DVAL_P(property(entry, at.wornOutAt)) > now;
 }

@@ -18,7 +18,7 @@ bool hearth_pool_entry_is_interrupted(zend_object *entry);
 void hearth_pool_entry_keep(zend_object *entry, zend_object *statement);
 /* Returns the time since when the borrower has it, or the pool. */
 double hearth_pool_entry_since(zend_object *entry);
-/* Whether there is no reason to close it, and no statement or trace of its lease is left. */
+/* Whether there is no reason to close it, no task waits on it, and no statement or trace of its lease is left. */
 bool hearth_pool_entry_is_sound(zend_object *entry, double now);
 /* Whether there is nothing to reset; only known for an entry whose statements are watched. */
 bool hearth_pool_entry_is_unchanged(zend_object *entry);

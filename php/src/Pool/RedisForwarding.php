@@ -17,12 +17,7 @@ trait RedisForwarding
     /** @var array<string, mixed> */
     private array $poolOptions;
 
-    /** Password, or user and password. */
-    private ?\SensitiveParameterValue $secret = null;
-    private int $database;
-
-    /** @var array<int, mixed> */
-    private array $options;
+    private RedisFactory $factory;
 
     /**
      * @param string|null $host name, address, or path of a socket; null = `connect()` sets it later
@@ -49,9 +44,7 @@ trait RedisForwarding
             }
         }
         $this->poolOptions = $pool;
-        $this->secret = $auth === null ? null : new \SensitiveParameterValue($auth);
-        $this->database = $database;
-        $this->options = $options;
+        $this->factory = new RedisFactory($auth, $database, $options);
         if ($host !== null) {
             $this->connect($host, $port, $timeout, null, 0, $readTimeout);
         }
@@ -74,7 +67,8 @@ trait RedisForwarding
         if ($context !== null) {
             $arguments[] = $context;
         }
-        $this->pool = new Pool(...['factory' => fn () => $this->make($arguments)] + $this->poolOptions);
+        $this->factory->arguments = $arguments;
+        $this->pool = new Pool(...['factory' => $this->factory] + $this->poolOptions);
 
         return true;
     }
@@ -95,44 +89,10 @@ trait RedisForwarding
         return $this->connect($host, $port, $timeout, null, $retry_interval, $read_timeout, $context);
     }
 
-    /** @param list<mixed> $arguments those of `\Redis::connect()` */
-    private function make(array $arguments): \Redis
-    {
-        $redis = new \Redis();
-        $redis->connect(...$arguments);
-        if ($this->secret !== null) {
-            $this->authenticate($redis);
-        }
-        foreach ($this->options as $option => $value) {
-            $redis->setOption($option, $value);
-        }
-        if ($this->database !== 0 && !$redis->select($this->database)) {
-            throw new \RedisException("database $this->database could not be selected: " . $redis->getLastError());
-        }
-
-        return $redis;
-    }
-
-    private function authenticate(\Redis $redis): void
-    {
-        $failure = null;
-        try {
-            if (!$redis->auth($this->secret->getValue())) {
-                $failure = (string) $redis->getLastError();
-            }
-        } catch (\RedisException $error) {
-            // The trace of the original exception has the password.
-            $failure = $error->getMessage();
-        }
-        if ($failure !== null) {
-            throw new \RedisException("authentication failed: $failure");
-        }
-    }
-
     /** @return array<string, mixed> without the password */
     public function __debugInfo(): array
     {
-        return ['pool' => $this->pool, 'database' => $this->database, 'options' => $this->options];
+        return ['pool' => $this->pool, 'database' => $this->factory->database, 'options' => $this->factory->options];
     }
 
     public function __serialize(): array
@@ -150,7 +110,7 @@ trait RedisForwarding
     public function auth(#[\SensitiveParameter] $credentials): \Redis|bool
     {
         if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {
-            $this->secret = new \SensitiveParameterValue($credentials);
+            $this->factory->secret = new \SensitiveParameterValue($credentials);
             $this->pool?->recycle();
 
             return true;
@@ -164,7 +124,7 @@ trait RedisForwarding
     public function select($db): \Redis|bool
     {
         if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {
-            $this->database = $db;
+            $this->factory->database = $db;
             $this->pool?->recycle();
 
             return true;
@@ -177,7 +137,7 @@ trait RedisForwarding
     public function setOption($option, $value): bool
     {
         if (\Hearth\Internal\taskId() === 0 || $this->pool === null) {
-            $this->options[$option] = $value;
+            $this->factory->options[$option] = $value;
             $this->pool?->recycle();
 
             return true;

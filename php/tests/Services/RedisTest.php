@@ -56,6 +56,23 @@ final class RedisTest extends TestCase
         });
     }
 
+    public function testOneThatTheAppDropsClosesItsConnections(): void
+    {
+        $this->inTask(function (): void {
+            $plain = new \Redis();
+            $plain->connect(Services::redis());
+            $clients = static fn (): int => \count(\array_filter($plain->client('LIST'), static fn (array $client) => $client['name'] === 'dropped'));
+            for ($n = 0; $n < 3; ++$n) {
+                async(static function () use ($clients): void {
+                    $redis = new Redis(Services::redis(), size: 4, minimumIdle: 2, logger: new ListLogger(), init: static fn (\Redis $new) => $new->client('SETNAME', 'dropped'));
+                    $redis->ping();
+                    self::assertGreaterThan(0, $clients());
+                })->await();
+            }
+            self::until(static fn () => $clients() === 0);
+        });
+    }
+
     public function testEachTaskHasItsOwnConnection(): void
     {
         $this->inTask(function (): void {

@@ -539,6 +539,11 @@ namespace Hearth\Internal {
     {
     }
 
+    /** @internal what the client's side of a connection of PDO, mysqli or pgsql keeps and no reset of its session restores, to be compared */
+    function clientState(object $connection): string
+    {
+    }
+
     /** @internal whether something has come on a connection to MySQL or PostgreSQL that should be idle */
     function hasInput(object $connection): bool
     {

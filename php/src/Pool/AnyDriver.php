@@ -16,6 +16,10 @@ final class AnyDriver implements Driver
     {
     }
 
+    public function remember(Entry $entry): void
+    {
+    }
+
     public function isClosed(Entry $entry): bool
     {
         return false;

@@ -188,6 +188,7 @@ final class Connector
         $this->driver->adopt($entry);
         if ($this->options->init !== null) {
             ($this->options->init)($connection);
+            $this->driver->remember($entry);
         }
         $this->backoff->succeeded();
         ++$this->statistics->created;

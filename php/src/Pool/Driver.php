@@ -16,6 +16,9 @@ interface Driver
     /** Prepares a connection that was just made, and learns the state to which `reset()` must return. */
     public function adopt(Entry $entry): void;
 
+    /** Notes the state to which `reset()` must return after the app's code has run on a connection between two leases: `init`. */
+    public function remember(Entry $entry): void;
+
     /** Whether the other side has closed an idle connection, as far as that shows without a query. */
     public function isClosed(Entry $entry): bool;
 

@@ -61,6 +61,18 @@ final class Entry
     /** The lease in which a statement was last executed. */
     public int $ran = -1;
 
+    /** The lease in which a call on the connection failed last. */
+    public int $failed = -1;
+
+    /** The lease in which a statement may have written last, */
+    public int $wrote = -1;
+
+    /** and the one in which the session was made to forget the ids of earlier leases. */
+    public int $forgot = -1;
+
+    /** What the client's side of the connection kept when it was new: see `Internal\clientState()`. */
+    public string $client = '';
+
     /** @var list<object> statements and results of ended leases: to free one may use the connection */
     public array $kept = [];
 

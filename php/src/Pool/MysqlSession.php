@@ -41,7 +41,8 @@ final class MysqlSession
             throw new \RuntimeException('the session cannot be reset');
         }
         $settings = self::settings(\array_diff_assoc($mine, $variables()), $quote);
-        $again = $database === null ? [] : ['USE `' . \strtr($database, ['`' => '``']) . '`'];
+        $again = self::forgetting($rows);
+        $again = $database === null ? $again : [...$again, 'USE `' . \strtr($database, ['`' => '``']) . '`'];
         foreach ($again as $statement) {
             $run($statement);
         }
@@ -54,6 +55,20 @@ final class MysqlSession
         }
 
         return $again;
+    }
+
+    /**
+     * Returns statements that make a session forget what its own reset leaves: `FOUND_ROWS()`, and the statements that `SHOW PROFILES` lists.
+     *
+     * @param \Closure(string): list<list<?string>> $rows
+     * @return non-empty-list<string>
+     */
+    private static function forgetting(\Closure $rows): array
+    {
+        $nothing = 'DO (SELECT 1 FROM DUAL WHERE 0)';
+        // A statement with profiling on, after its end, leaves as many as may be kept.
+        return $rows("SHOW VARIABLES LIKE 'have_profiling'") === [['have_profiling', 'YES']]
+            ? ['SET profiling_history_size = 0, profiling = 1', $nothing, 'SET profiling = 0, profiling_history_size = DEFAULT'] : [$nothing];
     }
 
     /**

@@ -35,12 +35,18 @@ final class MysqliDriver implements Driver
                 static fn (string $text): string => "'" . $mysqli->real_escape_string($text) . "'",
             );
         }
+        $this->remember($entry);
     }
 
     /** Returns the result of a query; a failure becomes an exception, also with MYSQLI_REPORT_OFF. */
     private static function done(\mysqli $mysqli, \mysqli_result|bool $result): \mysqli_result|bool
     {
         return $result === false ? throw new \RuntimeException($mysqli->error) : $result;
+    }
+
+    public function remember(Entry $entry): void
+    {
+        $entry->client = Internal\clientState($entry->connection);
     }
 
     public function isClosed(Entry $entry): bool
@@ -71,8 +77,8 @@ final class MysqliDriver implements Driver
 
             return false;
         }
-        // Without the server's function a session cannot be reset, only replaced.
-        $this->must($this->again !== null);
+        // Without the server's function a session cannot be reset, only replaced; the server keeps the user of change_user().
+        $this->must($this->again !== null && $entry->client === Internal\clientState($mysqli));
         if ($mysqli->character_set_name() !== $entry->memo) {
             // real_escape_string() must escape for the character set that the session will have.
             $this->must($mysqli->set_charset($entry->memo));

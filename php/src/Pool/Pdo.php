@@ -139,8 +139,10 @@ final class Pdo extends \PDO
         if (!$entry->watched || $entry->evictReason === 'broken') {
             $entry = $this->entry();
         }
-        if ($this->sql->known[$sql] ?? $this->session->isChangedBy($entry, $sql)) {
-            $entry->dirty = true;
+        $effects = $this->sql->known[$sql] ?? $this->session->effectsOf($entry, $sql);
+        if ($effects !== 0) {
+            $entry->dirty = $entry->dirty || ($effects & Sql::CHANGES) !== 0;
+            $entry->wrote = $entry->lease;
         }
 
         return $entry;
@@ -161,6 +163,7 @@ final class Pdo extends \PDO
     /** @internal makes sure that a connection that the error shows to be unusable is not lent again */
     public function noteFailure(Entry $entry, \Throwable $error): void
     {
+        $entry->failed = $entry->lease;
         if ($entry->evictReason === null && $this->pool->driver()->isBroken($error)) {
             $entry->evictReason = 'broken';
         }
@@ -274,7 +277,7 @@ final class Pdo extends \PDO
     public function lastInsertId(?string $name = null): string|false
     {
         $entry = $this->entry();
-        if ($name === null && $entry->ran !== $entry->lease && $this->driverName === 'mysql') {
+        if ($name === null && $entry->ran !== $entry->lease && \in_array($this->driverName, ['mysql', 'sqlite'], true)) {
             // The connection would return the id of an earlier borrower.
             return '0';
         }
@@ -287,17 +290,23 @@ final class Pdo extends \PDO
 
     public function quote(string $string, int $type = \PDO::PARAM_STR): string|false
     {
-        return $this->entry()->connection->quote($string, $type);
+        return $this->call($this->entry(), 'quote', $string, $type);
     }
 
     public function errorCode(): ?string
     {
-        return $this->pool->current()?->connection->errorCode();
+        return $this->pool->current() === null ? null : $this->errorInfo()[0];
     }
 
     public function errorInfo(): array
     {
-        return $this->pool->current()?->connection->errorInfo() ?? ['', null, null];
+        $entry = $this->pool->current();
+        if ($entry !== null && $entry->failed !== $entry->lease) {
+            // The connection would return the error of an earlier borrower.
+            return [\PDO::ERR_NONE, null, null];
+        }
+
+        return $entry?->connection->errorInfo() ?? ['', null, null];
     }
 
     public function getAttribute(int $attribute): mixed
@@ -309,7 +318,7 @@ final class Pdo extends \PDO
         if ($entry === null && \array_key_exists($attribute, $this->factory->attributes)) {
             return $this->factory->attributes[$attribute];
         }
-        $value = ($entry ?? $this->entry())->connection->getAttribute($attribute);
+        $value = $this->call($entry ?? $this->entry(), 'getAttribute', $attribute);
 
         return $attribute === \PDO::ATTR_STATEMENT_CLASS && $value[0] === Statement::class ? [\PDOStatement::class] : $value;
     }

@@ -61,7 +61,16 @@ final class PdoDriver implements Driver
                 default => '',
             };
         }
-        $entry->memo = [$this->readAttributes($pdo, $this->readable), $this->name === 'sqlite' ? SqliteSession::fingerprint($pdo) : ''];
+        $entry->memo = [$this->readAttributes($pdo, $this->readable), ''];
+        $this->remember($entry);
+    }
+
+    public function remember(Entry $entry): void
+    {
+        $entry->client = Internal\clientState($entry->connection);
+        if ($this->name === 'sqlite' && !$this->transactionOnly) {
+            $entry->memo[1] = SqliteSession::fingerprint(self::pdo($entry));
+        }
     }
 
     /** @return list<int> */
@@ -203,6 +212,11 @@ final class PdoDriver implements Driver
             $this->resetSession($entry, $pdo);
         }
         $this->resetAttributes($entry, $pdo);
+        if ($all) {
+            $this->must($entry->client === Internal\clientState($pdo), 'an option or a function of the client');
+        }
+        // Clears the error of the last call, which errorInfo() would return.
+        @$pdo->getAttribute(\PDO::ATTR_ERRMODE);
 
         return $open;
     }
@@ -234,11 +248,28 @@ final class PdoDriver implements Driver
     private function resetSession(Entry $entry, \PDO $pdo): void
     {
         match ($this->name) {
-            'pgsql' => $this->must($pdo->exec($this->again . PostgresqlSession::reseed()) !== false),
+            'pgsql' => $this->resetPgsql($pdo),
             'mysql' => $this->resetMysql($entry, $pdo),
-            'sqlite' => $this->must($entry->memo[1] === SqliteSession::fingerprint($pdo), 'a PRAGMA, ATTACH, temporary table or function'),
+            'sqlite' => $this->resetSqlite($entry, $pdo),
             default => null,
         };
+    }
+
+    private function resetSqlite(Entry $entry, \PDO $pdo): void
+    {
+        $this->must($entry->memo[1] === SqliteSession::fingerprint($pdo), 'a PRAGMA, ATTACH, temporary table or function');
+        $this->must(!$this->resetsAlways || !SqliteSession::hasWritten($pdo), 'a number of changed rows');
+    }
+
+    private function resetPgsql(\PDO $pdo): void
+    {
+        $this->must($pdo->exec($this->again . PostgresqlSession::reseed()) !== false);
+        // PDO's own class in PHP 8.4 and its subclass have one of these, and the subclass a callback.
+        $notify = \method_exists($pdo, 'getNotify') ? $pdo->getNotify(...) : $pdo->pgsqlGetNotify(...);
+        while ($notify(\PDO::FETCH_NUM, 0));
+        if (\method_exists($pdo, 'setNoticeCallback')) {
+            $pdo->setNoticeCallback(null);
+        }
     }
 
     private function resetMysql(Entry $entry, \PDO $pdo): void

@@ -32,6 +32,7 @@ final class PgsqlDriver implements Driver
                 $entry->settings,
             );
         }
+        $this->remember($entry);
     }
 
     private static function query(\PgSql\Connection $link, string $sql): \PgSql\Result
@@ -39,6 +40,11 @@ final class PgsqlDriver implements Driver
         $result = @\pg_query($link, $sql);
 
         return $result === false ? throw new \RuntimeException(\pg_last_error($link)) : $result;
+    }
+
+    public function remember(Entry $entry): void
+    {
+        $entry->client = Internal\clientState($entry->connection);
     }
 
     public function isClosed(Entry $entry): bool
@@ -67,6 +73,9 @@ final class PgsqlDriver implements Driver
 
     public function needsReset(Entry $entry): bool
     {
+        // Now, because the request that ends closes the file to which libpq writes.
+        \pg_untrace(self::link($entry));
+
         return !$this->transactionOnly || \pg_transaction_status(self::link($entry)) !== \PGSQL_TRANSACTION_IDLE;
     }
 
@@ -81,9 +90,25 @@ final class PgsqlDriver implements Driver
         if (!$this->transactionOnly || $open) {
             self::query($link, ($open ? 'ROLLBACK; ' : '') . ($this->transactionOnly ? '' : $this->reset . PostgresqlSession::reseed()));
         }
-        \pg_set_error_verbosity($link, \PGSQL_ERRORS_DEFAULT);
+        self::resetClient($entry, $link);
 
         return $open;
+    }
+
+    /** Restores what libpq and the extension keep beside the session. */
+    private static function resetClient(Entry $entry, \PgSql\Connection $link): void
+    {
+        if ($entry->client !== Internal\clientState($link)) {
+            throw new \RuntimeException('pg_connection_reset() has replaced the connection');
+        }
+        \pg_set_error_verbosity($link, \PGSQL_ERRORS_DEFAULT);
+        if (\function_exists('pg_set_error_context_visibility')) {
+            \pg_set_error_context_visibility($link, \PGSQL_SHOW_CONTEXT_ERRORS);
+        }
+        // UNLISTEN leaves the notifications that have arrived. Not `!== false`: opcache takes that for true, because its list of
+        // functions has no false for this one.
+        while (\pg_get_notify($link));
+        \pg_last_notice($link, \PGSQL_NOTICE_CLEAR);
     }
 
     /** Closes it explicitly, because the extension keeps a connection beyond all variables that hold it. */

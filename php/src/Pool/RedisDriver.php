@@ -61,6 +61,10 @@ final class RedisDriver implements Driver
         return $place;
     }
 
+    public function remember(Entry $entry): void
+    {
+    }
+
     public function isClosed(Entry $entry): bool
     {
         return !self::redis($entry)->isConnected();

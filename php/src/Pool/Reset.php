@@ -102,6 +102,7 @@ final class Reset
         }
         if ($this->options->init !== null) {
             $entry->useBy($this->options->init);
+            $this->connector->driver()->remember($entry);
         }
     }
 }

@@ -15,27 +15,34 @@ final class SessionTracker
     {
     }
 
-    /** Whether a statement that is not among the known ones may change the state of its session. */
-    public function isChangedBy(Entry $entry, string $sql): bool
+    /** Returns what a statement that is not among the known ones may do to its session: of Sql::CHANGES and Sql::WRITES. */
+    public function effectsOf(Entry $entry, string $sql): int
     {
         $judgement = $this->sql->judge($sql);
         if ($judgement & Sql::RECALLS) {
-            $this->forgetEarlier($entry);
+            if ($entry->ran !== $entry->lease || \preg_match('/last_insert_id|identity|lastval|currval|previous/i', $sql) !== 0) {
+                $this->forgetEarlier($entry);
+            }
             $this->pool->resetAlways();
+        }
+        if ($judgement & Sql::LASTS) {
+            $entry->evictReason ??= 'setting';
         }
         if ($judgement === Sql::SETTLES && $this->driverName === 'pgsql') {
             $entry->unsettled = $entry->lease;
         }
 
-        return ($judgement & Sql::CHANGES) !== 0;
+        return $judgement & (Sql::CHANGES | Sql::WRITES);
     }
 
-    /** If this lease has run no statement yet, makes the session forget the values of an earlier lease. */
+    /** If this lease has written nothing yet, makes the session forget the ids of an earlier lease. */
     public function forgetEarlier(Entry $entry): void
     {
-        if ($entry->ran !== $entry->lease) {
+        if ($entry->wrote !== $entry->lease && $entry->forgot !== $entry->lease) {
+            $entry->forgot = $entry->lease;
             match ($this->driverName) {
-                'mysql' => $entry->connection->exec('DO LAST_INSERT_ID(0)'),
+                // FOUND_ROWS() too, unless it is already of this lease.
+                'mysql' => $entry->connection->exec('DO LAST_INSERT_ID(0)' . ($entry->ran === $entry->lease ? '' : ', (SELECT 1 FROM DUAL WHERE 0)')),
                 'pgsql' => $entry->connection->exec('DISCARD SEQUENCES'),
                 default => null,
             };

@@ -99,6 +99,7 @@ final class Sql
     private const MEMORIES = [
         'mysql' => '/\b(?:last_insert_id|found_rows|row_count|lastval|currval)\b|@@[^,;()]*\b(?:identity|warning_count|error_count)\b|\/\*[mM]?!.*\b(?:warnings|errors|diagnostics|previous)\b/s',
         'pgsql' => '/\b(?:lastval|currval)\b|u&"/',
+        'sqlite' => '/(?<!into )\b(?:total_)?changes\b["`\]]?(?:\s|--[^\n]*+\n|\/\*.*?\*\/)*+\(/s',
     ];
 
     /** The same in a reading. */
@@ -113,9 +114,18 @@ final class Sql
     /** it asks for something that the session remembers of earlier statements, maybe of another lease. */
     public const RECALLS = 4;
 
+    /** it may insert rows, or change some, */
+    public const WRITES = 8;
+
+    /** it may leave something that no reset restores. */
+    public const LASTS = 16;
+
+    /** Statements that only read. */
+    private const READS = self::BEFORE . '(?:select|show|values|table|begin|start|commit|rollback|savepoint|release|end){e}/';
+
     /**
-     * @var array<string, bool> whether they may change their session, by statement; to be read only, where a call would cost too
-     *     much. Statements that begin or end a transaction or recall something are left out: what acts on that must see each
+     * @var array<string, int> of CHANGES and WRITES, by statement; to be read only, where a call would cost too much. Statements
+     *     with other effects are left out: what acts on those must see each
      */
     public array $known = [];
 
@@ -138,21 +148,35 @@ final class Sql
         return self::$all[$driver] ??= new self($driver);
     }
 
-    /** @return int of CHANGES, SETTLES and RECALLS */
+    /** @return int of CHANGES, SETTLES, RECALLS, WRITES and LASTS */
     public function judge(string $sql): int
     {
         $readings = SqlText::readings($this->driver, $sql);
         $lower = \strtolower($sql);
         $changes = self::namesState($lower) || $this->mayChange($readings);
-        $others = (self::has(self::TRANSACTION, $readings[0] ?? '') ? self::SETTLES : 0) | ($this->recalls($lower, $readings[0] ?? '') ? self::RECALLS : 0);
+        $others = (self::has(self::TRANSACTION, $readings[0] ?? '') ? self::SETTLES : 0) | ($this->recalls($lower, $readings[0] ?? '') ? self::RECALLS : 0)
+            | ($changes && $this->lasts($lower) ? self::LASTS : 0);
+        $effects = ($changes ? self::CHANGES : 0) | (self::has(self::READS, $readings[0] ?? '') ? 0 : self::WRITES);
         if ($others === 0 && \strlen($sql) < 4096) {
             if (\count($this->known) >= 1000) {
                 $this->known = [];
             }
-            $this->known[$sql] = $changes;
+            $this->known[$sql] = $effects;
         }
 
-        return $changes ? $others | self::CHANGES : $others;
+        return $others | $effects;
+    }
+
+    /** Whether a statement that changes its session names something that stays changed: a PRAGMA that SqliteSession does not compare. */
+    private function lasts(string $lower): bool
+    {
+        if ($this->driver !== 'sqlite' || !\str_contains($lower, 'pragma')) {
+            return false;
+        }
+        // Where a comment or a quote hides the name, it is an unknown one.
+        \preg_match_all('/\bpragma\b(?:\s++(?:\w++\.)?+(\w++))?+/', $lower, $found);
+
+        return \array_diff($found[1], SqliteSession::PRAGMAS, SqliteSession::STATELESS) !== [];
     }
 
     /** @param non-empty-list<?string> $readings */

@@ -130,6 +130,11 @@ namespace Hearth\Internal {
         return false;
     }
 
+    function clientState(object $connection): string
+    {
+        return '';
+    }
+
     /** A shim's task waits in no call. */
     function isInUse(object $connection): bool
     {

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 620f4434c66e6d20028a84a0baef6ef673a56ccc */
+ * Stub hash: 1b4b9370983d1a07ea0476455684a8f9db9c0835 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_Hearth_async, 0, 1, Hearth\\Task, 0)
 	ZEND_ARG_TYPE_INFO(0, fn, IS_CALLABLE, 0)
@@ -101,6 +101,10 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_isInUse, 0, 1, _
 	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_clientState, 0, 1, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
+ZEND_END_ARG_INFO()
+
 #define arginfo_Hearth_Internal_hasInput arginfo_Hearth_Internal_isInUse
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_withTexts, 0, 1, IS_ARRAY, 0)
@@ -163,6 +167,7 @@ ZEND_FUNCTION(Hearth_Internal_mysqlReset);
 ZEND_FUNCTION(Hearth_Internal_mysqlThread);
 ZEND_FUNCTION(Hearth_Internal_isInterrupted);
 ZEND_FUNCTION(Hearth_Internal_isInUse);
+ZEND_FUNCTION(Hearth_Internal_clientState);
 ZEND_FUNCTION(Hearth_Internal_hasInput);
 ZEND_FUNCTION(Hearth_Internal_withTexts);
 ZEND_FUNCTION(Hearth_Internal_hasUnreadResult);
@@ -202,6 +207,7 @@ static const zend_function_entry ext_functions[] = {
 	ZEND_NS_FALIAS("Hearth\\Internal", mysqlThread, Hearth_Internal_mysqlThread, arginfo_Hearth_Internal_mysqlThread)
 	ZEND_NS_FALIAS("Hearth\\Internal", isInterrupted, Hearth_Internal_isInterrupted, arginfo_Hearth_Internal_isInterrupted)
 	ZEND_NS_FALIAS("Hearth\\Internal", isInUse, Hearth_Internal_isInUse, arginfo_Hearth_Internal_isInUse)
+	ZEND_NS_FALIAS("Hearth\\Internal", clientState, Hearth_Internal_clientState, arginfo_Hearth_Internal_clientState)
 	ZEND_NS_FALIAS("Hearth\\Internal", hasInput, Hearth_Internal_hasInput, arginfo_Hearth_Internal_hasInput)
 	ZEND_NS_FALIAS("Hearth\\Internal", withTexts, Hearth_Internal_withTexts, arginfo_Hearth_Internal_withTexts)
 	ZEND_NS_FALIAS("Hearth\\Internal", hasUnreadResult, Hearth_Internal_hasUnreadResult, arginfo_Hearth_Internal_hasUnreadResult)

@@ -235,6 +235,7 @@ static bool begin_residence(void)
 	hearth_prelude_begin();
 	hearth_kept_begin();
 	hearth_statements_hook();
+	hearth_properties_hook();
 	hearth_fibers_name_bottom();
 	hearth_modules_before_boot();
 	return true;

@@ -155,6 +155,7 @@ bool hearth_cli_request_startup(const char *script, int argc, char **argv)
 	hearth_prelude_begin();
 	hearth_kept_begin();
 	hearth_statements_hook();
+	hearth_properties_hook();
 	hearth_modules_before_boot();
 	CG(skip_shebang) = 1;
 	zend_register_bool_constant(ZEND_STRL("PHP_CLI_PROCESS_TITLE"), false, CONST_CS, 0);

@@ -91,18 +91,26 @@ static bool is_of_pool(const zend_execute_data *caller)
 	return scope && zend_string_starts_with_literal(scope->name, "Hearth\\Pool\\");
 }
 
-static void refuse(const zend_function *function, const pooled *known)
+/* `done`: what is done with it */
+static void refuse(const char *name, const char *done, const pooled *known)
 {
-	zend_string *name = get_function_or_method_name(function);
 	zend_class_entry *ce = hearth_prelude_class("Hearth\\Pool\\NotBorrowed");
 	zend_long owner = hearth_pool_entry_owner(known->entry);
 
 	if (hearth_pool_entry_is_lent(known->entry)) {
-		zend_throw_exception_ex(ce, 0, "pool \"%s\": %s() is called on a connection that is lent to task " ZEND_LONG_FMT,
-			ZSTR_VAL(known->pool), ZSTR_VAL(name), owner);
+		zend_throw_exception_ex(ce, 0, "pool \"%s\": %s %s on a connection that is lent to task " ZEND_LONG_FMT,
+			ZSTR_VAL(known->pool), name, done, owner);
 	} else {
-		zend_throw_exception_ex(ce, 0, "pool \"%s\": %s() is called on a connection that was given back", ZSTR_VAL(known->pool), ZSTR_VAL(name));
+		zend_throw_exception_ex(ce, 0, "pool \"%s\": %s %s on a connection that was given back", ZSTR_VAL(known->pool), name, done);
 	}
+}
+
+static void refuse_call(const zend_function *function, const pooled *known)
+{
+	zend_string *name = get_function_or_method_name(function), *call = zend_strpprintf(0, "%s()", ZSTR_VAL(name));
+
+	refuse(ZSTR_VAL(call), "is called", known);
+	zend_string_release(call);
 	zend_string_release(name);
 }
 
@@ -125,17 +133,38 @@ void hearth_pool_calls_keep(zend_object *statement, double created)
 	}
 }
 
-bool hearth_pool_calls_refuse(const zend_execute_data *caller, const zend_function *function, const void *what)
+/* Returns the record of a connection on which the running code may do nothing; else NULL. */
+static const pooled *forbidden(const zend_execute_data *caller, const void *what)
 {
 	const pooled *known = zend_hash_index_find_ptr(&connections, key_of(what));
 
 	if (!known || EXPECTED(hearth_pool_entry_is_lent_to(known->entry, hearth_task_id(hearth_current)))) {
-		return false;
+		return NULL;
 	}
 	known = find(what);
-	if (!known || is_of_pool(caller) || is_of(hearth_pool_entry_user(known->entry))) {
-		return false;
+	return known && !is_of_pool(caller) && !is_of(hearth_pool_entry_user(known->entry)) ? known : NULL;
+}
+
+bool hearth_pool_calls_refuse(const zend_execute_data *caller, const zend_function *function, const void *what)
+{
+	const pooled *known = forbidden(caller, what);
+
+	if (known) {
+		refuse_call(function, known);
 	}
-	refuse(function, known);
-	return true;
+	return known != NULL;
+}
+
+bool hearth_pool_calls_refuse_property(zend_object *object, zend_string *name)
+{
+	const void *what = hearth_connection_of_object(object);
+	const pooled *known = what ? forbidden(EG(current_execute_data), what) : NULL;
+	zend_string *property;
+
+	if (known) {
+		property = zend_strpprintf(0, "%s::$%s", ZSTR_VAL(object->ce->name), ZSTR_VAL(name));
+		refuse(ZSTR_VAL(property), "is read", known);
+		zend_string_release(property);
+	}
+	return known != NULL;
 }

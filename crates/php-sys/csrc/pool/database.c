@@ -6,9 +6,7 @@
  * reached through the function tables of the connection, whose layout is that of the headers this is compiled with (checked
  * at boot by the PHP version that the binary is built for).
  */
-#include "engine/intercept.h"
 #include "pool/pool.h"
-#include "task/in_use.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +17,7 @@
 typedef MYSQLND *(*to_mysqlnd_fn)(zval *, const unsigned int, unsigned int *);
 
 /* Returns the PDO behind an object that has a connection; NULL if there is none. */
-static pdo_dbh_t *pdo_of(zval *object)
+pdo_dbh_t *hearth_pdo_of(zval *object)
 {
 	static zend_class_entry *pdo;
 	pdo_dbh_t *dbh;
@@ -32,13 +30,13 @@ static pdo_dbh_t *pdo_of(zval *object)
 }
 
 /* Returns the mysqlnd connection behind a PDO or mysqli object; NULL if it has none. */
-static MYSQLND_CONN_DATA *mysqlnd_of(zval *object)
+MYSQLND_CONN_DATA *hearth_mysqlnd_of(zval *object)
 {
 	static to_mysqlnd_fn to_mysqlnd;
 	unsigned int ignored = 0;
 	MYSQLND *connection;
 	MYSQLND_CONN_DATA *mysqli = hearth_mysqli_connection(Z_OBJ_P(object));
-	const pdo_dbh_t *dbh = pdo_of(object);
+	const pdo_dbh_t *dbh = hearth_pdo_of(object);
 
 	if (mysqli || !dbh || strcmp(dbh->driver->driver_name, "mysql") != 0) {
 		return mysqli;
@@ -130,11 +128,16 @@ ZEND_FUNCTION(Hearth_Internal_mysqlReset)
 		Z_PARAM_OPTIONAL
 		Z_PARAM_ARRAY_HT(statements)
 	ZEND_PARSE_PARAMETERS_END();
-	data = mysqlnd_of(object);
+	data = hearth_mysqlnd_of(object);
 	if (!data || data->state.m->get(&data->state) != CONN_READY || !are_strings(statements)) {
 		RETURN_FALSE;
 	}
 	RETVAL_BOOL(data->protocol_frame_codec->data->compressed ? reset_by_and_by(data, statements) : reset_at_once(data, statements));
+	if (Z_TYPE_P(return_value) == IS_TRUE) {
+		/* Otherwise they are those of the last query. */
+		data->error_info->m->reset(data->error_info);
+		data->upsert_status->m->reset(data->upsert_status);
+	}
 	data->state.m->set(&data->state, CONN_READY);
 }
 
@@ -147,7 +150,7 @@ ZEND_FUNCTION(Hearth_Internal_mysqlThread)
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 		Z_PARAM_OBJECT(object)
 	ZEND_PARSE_PARAMETERS_END();
-	data = mysqlnd_of(object);
+	data = hearth_mysqlnd_of(object);
 	RETURN_LONG(data ? (zend_long) data->thread_id : 0);
 }
 
@@ -156,9 +159,9 @@ ZEND_FUNCTION(Hearth_Internal_mysqlThread)
 enum { PG_TRANSACTION_ACTIVE = 1 };
 
 /* Returns libpq's connection: the first field of pdo_pgsql's data (8.2 to 8.4) and of a PgSql\Connection; else NULL. */
-static const void *libpq_of(zval *object)
+const void *hearth_libpq_of(zval *object)
 {
-	const pdo_dbh_t *dbh = pdo_of(object);
+	const pdo_dbh_t *dbh = hearth_pdo_of(object);
 
 	if (dbh) {
 		return strcmp(dbh->driver->driver_name, "pgsql") == 0 ? *(void **) dbh->driver_data : NULL;
@@ -168,8 +171,8 @@ static const void *libpq_of(zval *object)
 
 bool hearth_has_unread_result(zval *object)
 {
-	MYSQLND_CONN_DATA *mysql = mysqlnd_of(object);
-	const void *libpq = mysql ? NULL : libpq_of(object);
+	MYSQLND_CONN_DATA *mysql = hearth_mysqlnd_of(object);
+	const void *libpq = mysql ? NULL : hearth_libpq_of(object);
 	int (*transaction_status)(const void *);
 
 	if (mysql) {
@@ -190,17 +193,6 @@ ZEND_FUNCTION(Hearth_Internal_hasUnreadResult)
 		Z_PARAM_OBJECT(object)
 	ZEND_PARSE_PARAMETERS_END();
 	RETURN_BOOL(hearth_has_unread_result(object));
-}
-
-/* bool Hearth\Internal\isInUse(object $connection): whether a task waits in a call on the connection. */
-ZEND_FUNCTION(Hearth_Internal_isInUse)
-{
-	zval *object;
-
-	ZEND_PARSE_PARAMETERS_START(1, 1)
-		Z_PARAM_OBJECT(object)
-	ZEND_PARSE_PARAMETERS_END();
-	RETURN_BOOL(hearth_uses && hearth_use_any(hearth_connection_of_object(Z_OBJ_P(object))));
 }
 
 /* ---- sockets ---- */
@@ -234,7 +226,7 @@ ZEND_FUNCTION(Hearth_Internal_hasInput)
 
 bool hearth_in_transaction(zval *object)
 {
-	pdo_dbh_t *dbh = pdo_of(object);
+	pdo_dbh_t *dbh = hearth_pdo_of(object);
 
 	return dbh && (dbh->methods->in_transaction ? dbh->methods->in_transaction(dbh) : dbh->in_txn);
 }
@@ -261,12 +253,12 @@ bool hearth_socket_of_pgsql(const void *pdo, php_socket_t *fd)
 static bool find_socket(zval *object, php_socket_t *fd, MYSQLND_CONN_DATA **mysql)
 {
 	*fd = -1;
-	*mysql = mysqlnd_of(object);
+	*mysql = hearth_mysqlnd_of(object);
 	if (*mysql) {
 		*fd = socket_of(*mysql);
 		return true;
 	}
-	return hearth_socket_of_pgsql(pdo_of(object), fd);
+	return hearth_socket_of_pgsql(hearth_pdo_of(object), fd);
 }
 
 /* The same for disconnect(), also for a PgSql\Connection. */
@@ -277,7 +269,7 @@ static bool find_any_socket(zval *object, php_socket_t *fd, MYSQLND_CONN_DATA **
 	if (find_socket(object, fd, mysql)) {
 		return true;
 	}
-	libpq = libpq_of(object);
+	libpq = hearth_libpq_of(object);
 	return libpq && socket_of_libpq(libpq, fd);
 }
 

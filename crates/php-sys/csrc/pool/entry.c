@@ -133,6 +133,15 @@ bool hearth_pool_entry_is_unchanged(zend_object *entry)
 		&& !hearth_in_transaction(property(entry, at.connection));
 }
 
+void hearth_pool_entry_forget_last_id(zend_object *entry)
+{
+	zval *connection = property(entry, at.connection);
+
+	if (Z_TYPE_P(connection) == IS_OBJECT) {
+		hearth_forget_last_id(connection);
+	}
+}
+
 bool hearth_pool_entry_is_first_lease(zend_object *entry)
 {
 	return Z_LVAL_P(property(entry, at.lease)) == 0;

@@ -22,6 +22,8 @@ double hearth_pool_entry_since(zend_object *entry);
 bool hearth_pool_entry_is_sound(zend_object *entry, double now);
 /* Whether there is nothing to reset; only known for an entry whose statements are watched. */
 bool hearth_pool_entry_is_unchanged(zend_object *entry);
+/* Makes SQLite forget the id of the row that was inserted last: no reset does. */
+void hearth_pool_entry_forget_last_id(zend_object *entry);
 /* Whether none of its leases has ended yet. */
 bool hearth_pool_entry_is_first_lease(zend_object *entry);
 bool hearth_pool_entry_is_lent(zend_object *entry);
@@ -44,6 +46,8 @@ void hearth_pool_calls_guard(zend_object *entry, const void *lease_table, zend_s
 void hearth_pool_calls_forget(const void *lease_table, const zend_object *entry);
 /* Whether a call of the function on this connection is refused. */
 bool hearth_pool_calls_refuse(const zend_execute_data *caller, const zend_function *function, const void *what);
+/* Whether reading this property of an object of the connection is refused. */
+bool hearth_pool_calls_refuse_property(zend_object *object, zend_string *name);
 /* Called when a call has returned: it may have made a statement or a result. */
 void hearth_statement_made(const zend_execute_data *call, const zval *returned);
 /*

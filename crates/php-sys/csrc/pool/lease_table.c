@@ -110,6 +110,7 @@ static bool note_return(lease_table *self, zend_object *entry)
 		hearth_pool_calls_guard(entry, self, self->name);
 	}
 	hearth_histogram_record(self->use_time, hearth_pool_entry_return(entry, now));
+	hearth_pool_entry_forget_last_id(entry);
 	return !hearth_pool_entry_is_interrupted(entry) && hearth_pool_entry_is_sound(entry, now) && (!self->resets || (self->shows && hearth_pool_entry_is_unchanged(entry)));
 }
 

@@ -18,6 +18,14 @@ void hearth_texts_note(zend_execute_data *call);
 /* Keeps statements of a pool's connections when they are released. */
 void hearth_statements_hook(void);
 void hearth_lease_table_return_all(hearth_task *task);
+/* The PDO behind an object that has a connection, the mysqlnd connection behind a PDO or mysqli, libpq's behind a PDO or PgSql\Connection; else NULL. */
+struct _pdo_dbh_t *hearth_pdo_of(zval *object);
+MYSQLND_CONN_DATA *hearth_mysqlnd_of(zval *object);
+const void *hearth_libpq_of(zval *object);
+/* Makes SQLite forget the id of the row that was inserted last. */
+void hearth_forget_last_id(zval *connection);
+/* Refuses properties of mysqli's classes after the lease. */
+void hearth_properties_hook(void);
 /* Whether the object is a PDO with a transaction open. */
 bool hearth_in_transaction(zval *object);
 /* Whether a PDO, mysqli or PgSql\Connection has an answer that was not read to its end. */

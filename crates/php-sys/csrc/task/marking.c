@@ -7,7 +7,7 @@
 
 /*
  * Functions that mark their arguments, or the elements of those, and may meanwhile run code of the app or wait for the
- * client: those that show or walk values, and those that compare them with ==. The engine marks what it compares.
+ * client: those that show, walk or convert values, and those that compare them with ==. The engine marks what it compares.
  */
 static const struct {
 	const char *name;
@@ -16,9 +16,12 @@ static const struct {
 	{"var_dump", HEARTH_MARKS_ARGUMENTS}, {"debug_zval_dump", HEARTH_MARKS_ARGUMENTS}, {"var_export", HEARTH_MARKS_ARGUMENTS},
 	{"print_r", HEARTH_MARKS_ARGUMENTS}, {"json_encode", HEARTH_MARKS_ARGUMENTS}, {"compact", HEARTH_MARKS_ARGUMENTS},
 	{"filter_var", HEARTH_MARKS_ARGUMENTS}, {"filter_var_array", HEARTH_MARKS_ARGUMENTS}, {"in_array", HEARTH_MARKS_ARGUMENTS},
-	{"array_search", HEARTH_MARKS_ARGUMENTS}, {"array_keys", HEARTH_MARKS_ARGUMENTS}, {"min", HEARTH_MARKS_ELEMENTS},
-	{"max", HEARTH_MARKS_ELEMENTS}, {"sort", HEARTH_MARKS_ELEMENTS}, {"rsort", HEARTH_MARKS_ELEMENTS},
+	{"array_search", HEARTH_MARKS_ARGUMENTS}, {"array_keys", HEARTH_MARKS_ARGUMENTS}, {"count", HEARTH_MARKS_ARGUMENTS},
+	{"http_build_query", HEARTH_MARKS_ARGUMENTS}, {"mb_convert_encoding", HEARTH_MARKS_ARGUMENTS},
+	{"mb_convert_variables", HEARTH_MARKS_ARGUMENTS}, {"min", HEARTH_MARKS_ELEMENTS}, {"max", HEARTH_MARKS_ELEMENTS}, {"sort", HEARTH_MARKS_ELEMENTS}, {"rsort", HEARTH_MARKS_ELEMENTS},
 	{"asort", HEARTH_MARKS_ELEMENTS}, {"arsort", HEARTH_MARKS_ELEMENTS}, {"array_unique", HEARTH_MARKS_ELEMENTS},
+	{"collator_sort", HEARTH_MARKS_ELEMENTS}, {"collator_asort", HEARTH_MARKS_ELEMENTS},
+	{"array_merge_recursive", HEARTH_MARKS_ELEMENTS}, {"array_replace_recursive", HEARTH_MARKS_ELEMENTS},
 	{"array_walk_recursive", HEARTH_MARKS_WALKED},
 };
 

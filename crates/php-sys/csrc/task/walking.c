@@ -15,11 +15,11 @@
 static const struct { const char *ce, *name; } walkers[] = {
 	{NULL, "serialize"}, {NULL, "igbinary_serialize"}, {NULL, "msgpack_pack"}, {NULL, "msgpack_serialize"}, {NULL, "yaml_emit"},
 	{"splobjectstorage", "serialize"}, {"spldoublylinkedlist", "serialize"}, {"arrayobject", "serialize"},
+	{NULL, "session_encode"}, {NULL, "msg_send"}, {NULL, "shm_put_var"},
+	{NULL, "apcu_store"}, {NULL, "apcu_add"}, {"hearth\\cache", "set"}, {"hearth\\cache", "add"}, {"hearth\\cache", "setmultiple"},
+	{"hearth\\cache", "compareandswap"},
 	/* another storage, while getHash() runs */
 	{"splobjectstorage", "addall"}, {"splobjectstorage", "removeall"}, {"splobjectstorage", "removeallexcept"},
-	/* They sort the caller's array itself; usort() sorts a copy. */
-	{NULL, "sort"}, {NULL, "rsort"}, {NULL, "asort"}, {NULL, "arsort"}, {NULL, "natsort"}, {NULL, "natcasesort"},
-	{"collator", "sort"}, {"collator", "sortwithsortkeys"}, {"collator", "asort"},
 };
 
 /* Their handlers. Empty where no two requests run at the same time. */

@@ -1,8 +1,9 @@
 //! Variables that a function of an extension writes to by reference, while another request assigns to them.
 
 use testkit::Server;
+use testkit::service::MariaDb;
 
-use crate::support::{UNTIL_GO, let_go, ok, one_worker, until_handled};
+use crate::support::{UNTIL_GO, at_once, let_go, ok, one_worker, until_handled};
 
 const APP: &str = r#"
 final class Shared {
@@ -143,5 +144,41 @@ fn a_row_has_what_was_bound_where_another_request_has_assigned_meanwhile() {
     assert_eq!(ok(&server.get("/")), format!("1{text}{text}"));
     assert_eq!(ok(&server.get("/rows")), "[true,true,true]");
     assert_eq!(ok(&server.get("/converted")), r#"["5","5"]"#);
+    server.stop();
+}
+
+const BOUND_TO_MYSQLI: &str = r#"
+final class Shared { public static mixed $text; }
+final class Slow { public function __toString(): string { usleep(20000); return 'slow'; } }
+return function (Hearth\Request $request): string {
+    if ($request->path === '/assign') {
+        Shared::$text = str_repeat('b', 300000);
+        return 'assigned';
+    }
+    static $c, $statement;
+    if ($request->path === '/prepare') {
+        $c = mysqli_connect('127.0.0.1', 'hearth', 'hearth', 'hearth', (int) getenv('PORT'));
+        $statement = $c->prepare('SELECT LENGTH(?), ?');
+        return 'prepared';
+    }
+    Shared::$text = 'a';
+    $slow = new Slow;
+    $statement->bind_param('ss', Shared::$text, $slow);
+    $statement->execute();
+    return implode(' ', $statement->get_result()->fetch_row());
+};"#;
+
+/// mysqlnd adds up the lengths of the texts first; a text that became longer was written behind the end of its buffer.
+#[test]
+fn a_text_that_is_bound_to_mysqli_is_not_assigned_while_its_length_counts() {
+    let server = one_worker(BOUND_TO_MYSQLI)
+        .env("PORT", MariaDb::shared().port.to_string())
+        .start();
+    assert_eq!(ok(&server.get("/prepare")), "prepared");
+    let targets = ["/", "/assign", "/assign"].map(str::to_owned);
+    for _ in 0..5 {
+        let answers = at_once(&server, &targets).0;
+        assert_eq!(ok(&answers[0]), "1 slow");
+    }
     server.stop();
 }

@@ -1,5 +1,5 @@
 /*
- * C code of PHP in whose middle a task is not left because it walks a value: an array, the properties of an object, a heap. It keeps pointers
+ * C code of PHP in whose middle a task is not left because it walks a value: an array, the properties of an object, a heap, bound variables. It keeps pointers
  * into the value while it calls PHP code: `__serialize()`, the `__toString()` of an element, a comparison. In `php` only that code itself could
  * change the value meanwhile; here another request could, where the value is in a static property or in an object that requests share.
  *
@@ -18,6 +18,8 @@ static const struct { const char *ce, *name; } walkers[] = {
 	{NULL, "session_encode"}, {NULL, "msg_send"}, {NULL, "shm_put_var"},
 	{NULL, "apcu_store"}, {NULL, "apcu_add"}, {"hearth\\cache", "set"}, {"hearth\\cache", "add"}, {"hearth\\cache", "setmultiple"},
 	{"hearth\\cache", "compareandswap"},
+	/* It adds up the sizes of the bound texts, calls the __toString() of bound objects, and copies the texts then. */
+	{NULL, "mysqli_stmt_execute"}, {NULL, "mysqli_execute"}, {"mysqli_stmt", "execute"},
 	/* another storage, while getHash() runs */
 	{"splobjectstorage", "addall"}, {"splobjectstorage", "removeall"}, {"splobjectstorage", "removeallexcept"},
 };

@@ -40,13 +40,25 @@ static void replace(bound_variable *this, struct pdo_bound_param_data *parameter
 	GC_ADDREF(this->own);
 }
 
+static bool has_references(HashTable *parameters)
+{
+	const struct pdo_bound_param_data *parameter;
+
+	ZEND_HASH_FOREACH_PTR(parameters, parameter) {
+		if (Z_ISREF(parameter->parameter)) {
+			return true;
+		}
+	} ZEND_HASH_FOREACH_END();
+	return false;
+}
+
 hearth_bound_variables *hearth_bound_replace(zend_object *statement)
 {
 	HashTable *parameters = parameters_of(statement);
 	hearth_bound_variables *variables;
 	struct pdo_bound_param_data *parameter;
 
-	if (!parameters) {
+	if (!parameters || !has_references(parameters)) {
 		return NULL;
 	}
 	variables = safe_emalloc(zend_hash_num_elements(parameters), sizeof *variables->list, sizeof *variables);
@@ -56,10 +68,6 @@ hearth_bound_variables *hearth_bound_replace(zend_object *statement)
 			replace(&variables->list[variables->count++], parameter);
 		}
 	} ZEND_HASH_FOREACH_END();
-	if (variables->count == 0) {
-		efree(variables);
-		return NULL;
-	}
 	return variables;
 }
 

@@ -160,7 +160,7 @@ static zend_class_entry *on_autoload(zend_string *name, zend_string *lower)
 static bool may_switch(void)
 {
 	return (EXPECTED(!sections) || !hearth_in_section()) && hearth_blocks_allow_suspend() && !hearth_stack_is_for_signals()
-		&& !hearth_opcode_holds_place() && !hearth_walks_value()
+		&& !hearth_calls_forbid_switch()
 		&& (EXPECTED(!hearth_lazy_objects_exist()) || !hearth_lazy_objects_forbid_switch());
 }
 

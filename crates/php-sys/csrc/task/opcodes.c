@@ -199,14 +199,15 @@ static bool holds_place(const zend_execute_data *frame, const zend_execute_data 
 	return !leaves(frame, frame->opline, call->func);
 }
 
-/* Whether an opcode below the running code, which called it without a call in the script, holds a place. */
-bool hearth_opcode_holds_place(void)
+/* Calls that the script names were made by an opcode that only calls. */
+bool hearth_calls_forbid_switch(void)
 {
 	const zend_execute_data *call = EG(current_execute_data), *below;
 
 	for (; call; call = below) {
 		below = hearth_call_below(call);
-		if (below && call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP) && below->func && UNEXPECTED(holds_place(below, call))) {
+		if (below && call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP) && below->func
+				&& UNEXPECTED(holds_place(below, call) || hearth_is_called_by_walker(call, below))) {
 			return true;
 		}
 	}

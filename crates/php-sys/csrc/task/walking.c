@@ -71,12 +71,13 @@ static bool is_of_heap(const zend_function *function)
 	return scope && (instanceof_function(scope, spl_ce_SplHeap) || instanceof_function(scope, spl_ce_SplPriorityQueue));
 }
 
-/* Whether this function is called by an insertion into a heap or a removal; those of `foreach` show no other function. */
-static bool is_called_by_heap(const zend_function *function, const zend_execute_data *below)
+/* Whether the call is made by an insertion into a heap or a removal; those of `foreach` show no other function. */
+static bool is_called_by_heap(const zend_execute_data *call, const zend_execute_data *below)
 {
-	bool of_heap = below && !ZEND_USER_CODE(below->func->type) && is_of_heap(below->func);
+	const zend_function *function = call->func;
 
-	return of_heap || (zend_string_equals_literal_ci(function->common.function_name, "compare") && is_of_heap(function));
+	return (!ZEND_USER_CODE(below->func->type) && is_of_heap(below->func))
+		|| (is_of_heap(function) && zend_string_equals_literal_ci(function->common.function_name, "compare"));
 }
 
 /* What serializes a value may be any function, or none: a session is written at the end of the request. */
@@ -85,40 +86,28 @@ static bool serializes(const zend_function *function)
 	const zend_string *name = function->common.function_name;
 	const zend_class_entry *scope = function->common.scope;
 
-	return scope && (zend_string_equals_literal_ci(name, "__serialize") || zend_string_equals_literal_ci(name, "__sleep")
+	return scope && name && (zend_string_equals_literal_ci(name, "__serialize") || zend_string_equals_literal_ci(name, "__sleep")
 		|| (zend_string_equals_literal_ci(name, "serialize") && instanceof_function(scope, zend_ce_serializable)));
 }
 
-typedef bool (*check)(const zend_function *function, const zend_execute_data *below);
+/* The lowest frame of a task belongs to no function. */
+bool hearth_is_called_by_walker(const zend_execute_data *call, const zend_execute_data *below)
+{
+	return (below->prev_execute_data && !ZEND_USER_CODE(below->func->type) && is_walker(below->func)) || serializes(call->func)
+		|| is_called_by_heap(call, below);
+}
 
-/* Whether this holds for a function that is called without a call in the script, from the running code on down. `below`: NULL at the bottom. */
-static bool is_inside(check check)
+/* Whether a heap is being changed, from the running code on down. */
+bool hearth_heap_is_changed(void)
 {
 	const zend_execute_data *call = EG(current_execute_data), *below;
 
 	for (; call; call = below) {
 		below = hearth_call_below(call);
-		if (call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP) && call->func->common.function_name
-				&& UNEXPECTED(check(call->func, below && below->func ? below : NULL))) {
+		if (below && below->func && call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP)
+				&& is_called_by_heap(call, below)) {
 			return true;
 		}
 	}
 	return false;
-}
-
-static bool is_called_by_walker(const zend_function *function, const zend_execute_data *below)
-{
-	bool by_walker = below && !ZEND_USER_CODE(below->func->type) && is_walker(below->func);
-
-	return by_walker || serializes(function) || is_called_by_heap(function, below);
-}
-
-bool hearth_walks_value(void)
-{
-	return is_inside(is_called_by_walker);
-}
-
-bool hearth_heap_is_changed(void)
-{
-	return is_inside(is_called_by_heap);
 }

@@ -132,7 +132,7 @@ fn a_constant_whose_computation_broke_a_request_refers_to_itself_for_no_other() 
     server.stop();
 }
 
-/// So does constant(). An opcode that computes a value is not left: see `faults::engine_calls`.
+/// So does constant(). An opcode that computes a value is not left: see `faults::opcodes`.
 #[test]
 fn a_constant_that_one_request_still_computes_refers_to_itself_for_no_other() {
     let code = format!(

@@ -1,0 +1,105 @@
+//! Files whose code, outside of functions, waits while another request requires them once.
+
+use testkit::ServerBuilder;
+
+use super::engine_calls::answers;
+use crate::support::one_worker;
+
+/// `/load/NAME` requires a file once and tells what it defines; `/both` has two files that require each other.
+const LOADING: &str = r#"
+final class Loading { public static array $order = []; }
+return function (Hearth\Request $request): string {
+    $name = basename($request->path);
+    if (dirname($request->path) === '/timeout') {
+        try {
+            return Hearth\timeout(0.02, fn () => require_once __DIR__ . "/$name.php");
+        } catch (Throwable $e) {
+            return get_class($e);
+        }
+    }
+    try {
+        $file = "$name.php";
+        $value = dirname($request->path) === '/include' ? include __DIR__ . "/$name.php" : require_once __DIR__ . '/' . $file;
+    } catch (LogicException $e) {
+        return $e->getMessage();
+    }
+    return json_encode([$value, defined('WHOLE') && WHOLE, $name === 'left' ? defined('LEFT') : defined('RIGHT')]);
+};"#;
+
+fn loading() -> ServerBuilder {
+    one_worker(LOADING)
+        .file("whole.php", "<?php usleep(50000); define('WHOLE', true); return 'loaded';")
+        .file("thrown.php", "<?php usleep(50000); throw new LogicException('not loaded');")
+        .file("left.php", "<?php usleep(20000); require_once __DIR__ . '/right.php'; define('LEFT', true);")
+        .file("right.php", "<?php usleep(20000); require_once __DIR__ . '/left.php'; define('RIGHT', true);")
+        .file(
+            "child.php",
+            r"<?php return Hearth\async(function () { usleep(10000); require_once __DIR__ . '/child.php'; return 'of a child'; })->await();",
+        )
+}
+
+#[test]
+fn a_file_is_whole_when_another_request_requires_it_once() {
+    let server = loading().start();
+    let first = r#"["loaded",true,false]"#;
+    let later = "[true,true,false]";
+    assert_eq!(
+        answers(&server, &["/load/whole", "/load/whole", "/load/whole"]),
+        [first, later, later]
+    );
+    server.stop();
+    let server = loading().start();
+    assert_eq!(
+        answers(&server, &["/include/whole", "/load/whole"]),
+        [first, later]
+    );
+    server.stop();
+}
+
+/// As in `php`, the file counts as included.
+#[test]
+fn a_file_that_throws_is_waited_for_too() {
+    let server = loading().start();
+    assert_eq!(
+        answers(&server, &["/load/thrown", "/load/thrown"]),
+        ["not loaded", "[true,false,false]"]
+    );
+    server.stop();
+}
+
+#[test]
+fn two_files_that_require_each_other_are_loaded_by_two_requests() {
+    let server = loading().start();
+    let answers = answers(&server, &["/load/left", "/load/right"]);
+    assert!(
+        answers.contains(&"[1,false,true]".to_owned()),
+        "{answers:?}"
+    );
+    server.stop();
+}
+
+/// The file waits for a task that requires the file.
+#[test]
+fn a_task_does_not_wait_for_the_file_that_has_started_it() {
+    let server = loading().start();
+    assert_eq!(
+        answers(&server, &["/load/child"]),
+        [r#"["of a child",false,false]"#]
+    );
+    server.stop();
+}
+
+/// The request that loads it goes on.
+#[test]
+fn the_wait_for_a_file_ends_with_a_timeout() {
+    let server = loading().start();
+    assert_eq!(
+        answers(&server, &["/load/whole", "/timeout/whole", "/load/whole"]),
+        [
+            r#"["loaded",true,false]"#,
+            r"Hearth\TimeoutError",
+            "[true,true,false]"
+        ]
+    );
+    server.stop();
+}

@@ -174,6 +174,7 @@ pub(crate) const KINDS: &[Kind] = &[
     kind("operators", 12, "operators($c, §n, function () use ($c) { §0 });"),
     kind("replaced", 10, "replaced($c, §n, function () use ($c) { §0 });"),
     kind("walked", 10, "walked($c, §n, function () use ($c) { §0 });"),
+    kind("sharing", 16, "sharing($c, §n, fn () => nap($c, §u));"),
     kind("collected", 10, "collected($c, §n, function () use ($c) { §0 });"),
     kind("converted", 10, "converted($c, §n, function () use ($c) { §0 });"),
     kind("loaded", 8, "loaded($c, §n, function () use ($c) { §0 });"),

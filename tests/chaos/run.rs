@@ -14,12 +14,13 @@ use crate::traffic::{self, Echo, Traffic};
 
 const HANDLERS: u64 = 120;
 /// The text of one script, in its order.
-const LIBRARY: [&str; 8] = [
+const LIBRARY: [&str; 9] = [
     include_str!("app.php"),
     include_str!("objects.php"),
     include_str!("callbacks.php"),
     include_str!("cache.php"),
     include_str!("engine.php"),
+    include_str!("shared.php"),
     include_str!("streams.php"),
     include_str!("services.php"),
     include_str!("handle.php"),

@@ -2,7 +2,7 @@
 
 use testkit::Server;
 
-use crate::support::{UNTIL_GO, eventually, let_go, ok, one_worker, until_handled};
+use crate::support::{UNTIL_GO, at_once, eventually, let_go, ok, one_worker, until_handled};
 
 /// An app whose requests share a `Hearth\Local`. What `/look` finds in it is another request's.
 fn app(code: &str) -> testkit::ServerBuilder {
@@ -272,5 +272,39 @@ fn destructors_at_the_very_end_leave_no_memory_behind() {
             assert!(bytes < 4_000, "50 of {path} left {bytes} bytes");
         }
     }
+    server.stop();
+}
+
+/// The session is written after the request's tasks have ended. Their tick functions, for example, are released after that.
+#[test]
+fn a_task_that_the_session_starts_as_it_is_written_ends_before_the_request() {
+    let server = one_worker(
+        r"final class Kept {
+            function __serialize(): array {
+                Hearth\async(function () {
+                    $waits = fn () => usleep(5000);
+                    register_tick_function($waits);
+                    declare(ticks=1) { $x = 1; $y = 2; }
+                    unregister_tick_function($waits);
+                });
+                return [];
+            }
+            function __unserialize(array $data): void {}
+        }
+        return function (Hearth\Request $request): string {
+            session_save_path(__DIR__);
+            session_id('s' . $request->query('id'));
+            session_start();
+            $_SESSION['kept'] = new Kept;
+            return 'fine';
+        };",
+    )
+    .start();
+    let targets: Vec<String> = (0..12).map(|id| format!("/?id={id}")).collect();
+    for answer in &at_once(&server, &targets).0 {
+        assert_eq!(ok(answer), "fine");
+    }
+    let log = server.log().text();
+    assert!(!log.contains("Invalid callback"), "{log}");
     server.stop();
 }

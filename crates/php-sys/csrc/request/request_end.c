@@ -247,6 +247,11 @@ void hearth_request_end(hearth_task *task)
 		}
 		/* This too may release objects of PHP code: handlers of signals. */
 		hearth_process_state_put_back(state);
+		if (UNEXPECTED(is_at_work(state))) {
+			/* The session's objects have started tasks: those use what is released next. */
+			again = false;
+			continue;
+		}
 		again = release(state, round);
 		if (EXPECTED(!again) && is_released(task, state)) {
 			break;

@@ -43,6 +43,7 @@ mod output_handlers;
 mod parity;
 mod pool_hangups;
 mod pool_load;
+mod pool_resets;
 mod pool_shares;
 mod pool_soak;
 mod pools;

@@ -34,11 +34,11 @@ impl std::fmt::Display for TaskRef {
     }
 }
 
-/// Raises the PHP `Error` in the running task, which does `what` to a connection that `other` uses.
+/// Raises the PHP `Error` in the running task, which does `what` to a connection, or an object that is like one, that `other` uses.
 pub fn throw_two_tasks(what: &str, other: TaskRef) {
     throw_error(&format!(
-        "Two tasks on one connection: {} {what} while {other} is waiting on it. They would read each other's answers: give \
-         each its own, or use Hearth\\Pool",
+        "Two tasks on one connection: {} {what} while {other} is waiting on it. They would read each other's answers, \
+         or change what the other goes over: give each its own, or use Hearth\\Pool for connections",
         TaskRef::current()
     ));
 }

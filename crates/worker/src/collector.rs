@@ -17,7 +17,7 @@ use crate::worker::Worker;
 
 /// After how many requests the descriptors are counted: two system calls.
 const LOOK: u32 = 64;
-/// So many more descriptors than after the last run start the collector.
+/// The collector runs when the process has this many more descriptors than after the last run.
 const GROWTH: i32 = 64;
 /// A worker in which no request ends for this long is idle.
 const IDLE: Duration = Duration::from_secs(1);

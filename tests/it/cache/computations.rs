@@ -177,6 +177,24 @@ fn computations_that_need_each_other_do_not_wait_for_ever() {
     server.stop();
 }
 
+/// The first request computes what the second waits for, and needs right afterwards what the second computes: that is no circle.
+#[test]
+fn a_value_is_waited_for_once_the_other_computation_can_go_on() {
+    let server = one_worker(RUN).start();
+    let page = "return $cache->remember('page', 60, function () use ($cache) {
+        $cache->increment('pages'); $cache->set('began', true); while (!$cache->get('menu began')) usleep(1000);
+        $menu = $cache->remember('menu', 60, fn () => 'second'); usleep(20000); return $menu; });";
+    let menu = "while (!$cache->get('began')) usleep(1000);
+        $cache->remember('menu', 60, function () use ($cache) { $cache->set('menu began', true); usleep(50000); return 'menu'; });
+        return $cache->remember('page', 60, function () use ($cache) { $cache->increment('pages'); return 'page'; });";
+    let (answers, _) = at_once(&server, &[encoded(page), encoded(menu)]);
+    for answer in &answers {
+        assert_eq!(ok(answer), "\"menu\"");
+    }
+    assert_eq!(run(&server, "return $cache->get('pages');"), "1");
+    server.stop();
+}
+
 /// `staleFor` has no end where it is INF, or more than a hundred years.
 #[test]
 fn a_value_may_be_stale_for_ever() {

@@ -1,8 +1,8 @@
 /* Hearth\Cache::remember(): each value is computed once at a time, over all tasks and workers. */
 #include "cache/cache.h"
+#include "cache/computing.h"
 #include "task/call.h"
 #include "task/no_suspend.h"
-#include "task/task.h"
 
 #include <unistd.h>
 
@@ -13,8 +13,6 @@
 #define LONGEST_WAIT 5000
 /* Microseconds for which a value is stale that is so for ever: about a hundred years. */
 #define STALE_FOR_EVER (int64_t) 3000000000000000
-/* Computations that are looked at to find a circle of waits. */
-#define MOST_HOLDERS 16
 
 typedef struct {
 	const hearth_cache_object *self;
@@ -37,6 +35,7 @@ static hearth_str key_of(const computation *of)
 static void give_back(computation *of)
 {
 	if (of->token && of->process == hearth_process_id()) {
+		hearth_computing_end(key_of(of));
 		hearth_on_cache_give_back(HEARTH_CACHE_COMPUTATION, key_of(of), of->token);
 		of->token = 0;
 	}
@@ -144,68 +143,6 @@ static void compute(computation *of, zval *callable, zval *result)
 	}
 }
 
-/* Whether the task is `other`, or has started that directly or not: such a task waits for the end of what it started. */
-static bool is_or_started(uint32_t task, const hearth_task *other)
-{
-	while (other && (uint32_t) hearth_task_id(other) != task) {
-		other = hearth_task_by_id(other->starter);
-	}
-	return other != NULL;
-}
-
-/* Adds the tasks that compute what `holder`, or a task that it has started, waits for. Returns how many there are now. */
-static size_t add_awaited(uint32_t holder, uint32_t *holders, size_t count)
-{
-	const hearth_task *task;
-
-	for (uint32_t i = 0; (task = hearth_task_at(i)) && count < MOST_HOLDERS; i++) {
-		size_t known = 0;
-
-		if (!task->awaits_value || task->job == HEARTH_JOB_NONE || !is_or_started(holder, task)) {
-			continue;
-		}
-		while (known < count && holders[known] != task->awaits_value) {
-			known++;
-		}
-		holders[known] = task->awaits_value;
-		count = MAX(count, known + 1);
-	}
-	return count;
-}
-
-/* Whether the computation waits, directly or through others, for one of the running task. */
-static bool would_close_circle(uint32_t holder)
-{
-	uint32_t holders[MOST_HOLDERS] = {holder};
-	size_t count = 1;
-
-	for (size_t i = 0; i < count; i++) {
-		if (is_or_started(holders[i], hearth_current)) {
-			return true;
-		}
-		count = add_awaited(holders[i], holders, count);
-	}
-	return false;
-}
-
-/*
- * Whether the caller computes that very key, or no task that computes it could go on while this one waits. Asked once for each
- * holder: the task that waits last closes a circle, and tells.
- */
-static bool would_wait_for_itself(uint64_t holder)
-{
-	bool own_process = holder >> 32 == (uint64_t) hearth_process_id();
-
-	if (!own_process || (hearth_current && hearth_current->awaits_value == (uint32_t) holder && hearth_may_suspend())) {
-		return false;
-	}
-	if (!hearth_may_suspend() || (uint32_t) holder == 0 || would_close_circle((uint32_t) holder)) {
-		return true;
-	}
-	hearth_current->awaits_value = (uint32_t) holder;
-	return false;
-}
-
 static void drop(zval *value)
 {
 	zval_ptr_dtor(value);
@@ -266,6 +203,7 @@ static bool is_there_in_turn(computation *of, zval *out)
 			/* The value may have been computed since the last check. */
 			of->token = holder;
 			of->process = hearth_process_id();
+			hearth_computing_begin(key_of(of));
 		}
 		hearth_bail_out_if_fatal();
 		if (EG(exception)) {
@@ -274,7 +212,7 @@ static bool is_there_in_turn(computation *of, zval *out)
 		if (outcome == HEARTH_CACHE_YES) {
 			continue;
 		}
-		if (outcome != HEARTH_CACHE_NO || would_wait_for_itself(holder) || !pause_for(of, holder, &time)) {
+		if (outcome != HEARTH_CACHE_NO || !hearth_computing_await(key_of(of), holder) || !pause_for(of, holder, &time)) {
 			return false;
 		}
 	}
@@ -284,9 +222,7 @@ static bool wait_for_turn(computation *of, zval *out)
 {
 	bool is_there = is_there_in_turn(of, out);
 
-	if (hearth_current) {
-		hearth_current->awaits_value = 0;
-	}
+	hearth_computing_awaited();
 	return is_there;
 }
 

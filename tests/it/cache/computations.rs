@@ -195,6 +195,41 @@ fn a_value_is_waited_for_once_the_other_computation_can_go_on() {
     server.stop();
 }
 
+/// A task that the request started before it computes waits for it, and so may the other request: neither closes a circle.
+#[test]
+fn a_task_that_began_before_a_computation_waits_for_it() {
+    let server = one_worker(RUN).start();
+    let own = "$count = fn ($key) => $cache->remember($key, 60, function () use ($cache, $key) { $cache->increment(\"$key computed\"); usleep(50000); return $key; });
+        $child = Hearth\\async(function () use ($count) { usleep(10000); return $count('own'); });
+        return [$count('own'), $child->await(), $cache->get('own computed')];";
+    assert_eq!(run(&server, own), r#"["own","own",1]"#);
+    let first = "return $cache->remember('page', 60, function () use ($cache) { $cache->set('page began', true); while (!$cache->get('menu began')) usleep(1000);
+        return $cache->remember('menu', 60, fn () => 'again'); });";
+    let second = "while (!$cache->get('page began')) usleep(1000);
+        $child = Hearth\\async(fn () => $cache->remember('page', 60, fn () => 'again'));
+        return $cache->remember('menu', 60, function () use ($cache) { $cache->set('menu began', true); usleep(50000); return 'menu'; });";
+    let (answers, _) = at_once(&server, &[encoded(first), encoded(second)]);
+    for answer in &answers {
+        assert_eq!(ok(answer), "\"menu\"");
+    }
+    server.stop();
+}
+
+/// Here the computation waits for the task, which needs its value.
+#[test]
+fn a_computation_that_awaits_an_earlier_task_is_part_of_a_circle() {
+    let server = one_worker(RUN).args(["--request-timeout", "8"]).start();
+    for asks in ["$of()", "Hearth\\async($of)->await()"] {
+        let code = format!(
+            "$cache->delete('k'); $of = fn () => $cache->remember('k', 60, fn () => 'inner');
+            $child = Hearth\\async(function () use ($of) {{ usleep(10000); return {asks}; }});
+            return $cache->remember('k', 60, fn () => ['outer', $child->await()]);"
+        );
+        assert_eq!(run(&server, &code), r#"["outer","inner"]"#, "{asks}");
+    }
+    server.stop();
+}
+
 /// `staleFor` has no end where it is INF, or more than a hundred years.
 #[test]
 fn a_value_may_be_stale_for_ever() {

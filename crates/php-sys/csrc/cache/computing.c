@@ -7,12 +7,24 @@
 #include "task/no_suspend.h"
 #include "task/task.h"
 
-/* Computations that are looked at to find a circle of waits. */
-#define MOST_HOLDERS 16
+/* Tasks that are looked at to find a circle of waits. */
+#define MOST_AWAITED 16
 
-/* Hash of a key => the task that has its claim. Keys of one hash only cause a computation more. */
+/* Hash of a key => claim. Keys of one hash only cause a computation more. */
+typedef struct {
+	uint32_t task;   /* the task that has it */
+	uint64_t number; /* of the claims of this process */
+} key_claim;
+
 static HashTable claims;
 static bool begun;
+uint64_t hearth_computing_claims;
+
+/* What must end before a value is there: a task, and those that it has started since the claim of that number. */
+typedef struct {
+	uint32_t task;
+	uint64_t since;
+} awaited;
 
 static zend_ulong hash(hearth_str key)
 {
@@ -24,16 +36,21 @@ static uint32_t running(void)
 	return hearth_current ? (uint32_t) hearth_task_id(hearth_current) : 0;
 }
 
+static void free_claim(zval *claim)
+{
+	pefree(Z_PTR_P(claim), true);
+}
+
 void hearth_computing_begin(hearth_str key)
 {
-	zval task;
+	key_claim *claim = pemalloc(sizeof *claim, true);
 
 	if (!begun) {
-		zend_hash_init(&claims, 8, NULL, NULL, true);
+		zend_hash_init(&claims, 8, NULL, free_claim, true);
 		begun = true;
 	}
-	ZVAL_LONG(&task, running());
-	zend_hash_index_update(&claims, hash(key), &task);
+	*claim = (key_claim){ .task = running(), .number = ++hearth_computing_claims };
+	zend_hash_index_update_ptr(&claims, hash(key), claim);
 }
 
 void hearth_computing_end(hearth_str key)
@@ -41,54 +58,76 @@ void hearth_computing_end(hearth_str key)
 	zend_hash_index_del(&claims, hash(key));
 }
 
-/* Whether the task that this one waits for still has the claim. */
-static bool is_awaiting(const hearth_task *task)
+/* The claim that the task waits for, if the task that has made it still has it; or NULL. */
+static const key_claim *claim_awaited_by(const hearth_task *task)
 {
-	const zval *holder = task->awaits_value && task->job != HEARTH_JOB_NONE && begun ? zend_hash_index_find(&claims, task->awaits_key) : NULL;
+	const key_claim *claim = task->awaits_value && begun ? zend_hash_index_find_ptr(&claims, task->awaits_key) : NULL;
 
-	return holder && Z_LVAL_P(holder) == task->awaits_value;
+	return claim && claim->task == task->awaits_value ? claim : NULL;
 }
 
-/* Whether the task is `other`, or has started that directly or not: such a task waits for the end of what it started. */
-static bool is_or_started(uint32_t task, const hearth_task *other)
+/*
+ * Whether the task must end first: it is the one, or that one has started it, directly or not, since the claim. A computation may wait for
+ * such a task in many ways; for one that was started before, by Hearth\Task::await().
+ */
+static bool belongs_to(const hearth_task *task, awaited one)
 {
-	while (other && (uint32_t) hearth_task_id(other) != task) {
-		other = hearth_task_by_id(other->starter);
+	const hearth_task *child = NULL;
+
+	while (task && (uint32_t) hearth_task_id(task) != one.task) {
+		child = task;
+		task = hearth_task_by_id(task->starter);
 	}
-	return other != NULL;
+	return task && (!child || child->claims_before >= one.since);
 }
 
-/* Adds the tasks that compute what `holder`, or a task that it has started, waits for. Returns how many there are now. */
-static size_t add_awaited(uint32_t holder, uint32_t *holders, size_t count)
+static size_t add(awaited *list, size_t count, awaited one)
 {
-	const hearth_task *task;
-
-	for (uint32_t i = 0; (task = hearth_task_at(i)) && count < MOST_HOLDERS; i++) {
-		size_t known = 0;
-
-		if (!task->awaits_value || !is_or_started(holder, task) || !is_awaiting(task)) {
-			continue;
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].task == one.task && list[i].since <= one.since) {
+			return count;
 		}
-		while (known < count && holders[known] != task->awaits_value) {
-			known++;
-		}
-		holders[known] = task->awaits_value;
-		count = MAX(count, known + 1);
+	}
+	if (count < MOST_AWAITED) {
+		list[count++] = one;
 	}
 	return count;
 }
 
-/* Whether the computation waits, directly or through others, for one of the running task. */
-static bool would_close_circle(uint32_t holder)
+/* Adds what the task and those that belong to it wait for. Returns how many there are now. */
+static size_t add_awaited_by(awaited one, awaited *list, size_t count)
 {
-	uint32_t holders[MOST_HOLDERS] = {holder};
+	const hearth_task *task;
+
+	for (uint32_t i = 0; (task = hearth_task_at(i)); i++) {
+		const key_claim *claim;
+
+		if (task->job == HEARTH_JOB_NONE || (!task->awaits_value && !task->awaits_task) || !belongs_to(task, one)) {
+			continue;
+		}
+		claim = claim_awaited_by(task);
+		if (claim) {
+			count = add(list, count, (awaited){claim->task, claim->number});
+		}
+		if (task->awaits_task) {
+			count = add(list, count, (awaited){task->awaits_task, 0});
+		}
+	}
+	return count;
+}
+
+/* Whether the computation waits, directly or through others, for the running task. */
+static bool would_close_circle(hearth_str key, uint32_t holder)
+{
+	const key_claim *claim = begun ? zend_hash_index_find_ptr(&claims, hash(key)) : NULL;
+	awaited list[MOST_AWAITED] = {{holder, claim && claim->task == holder ? claim->number : 0}};
 	size_t count = 1;
 
 	for (size_t i = 0; i < count; i++) {
-		if (is_or_started(holders[i], hearth_current)) {
+		if (belongs_to(hearth_current, list[i])) {
 			return true;
 		}
-		count = add_awaited(holders[i], holders, count);
+		count = add_awaited_by(list[i], list, count);
 	}
 	return false;
 }
@@ -99,7 +138,7 @@ bool hearth_computing_await(hearth_str key, uint64_t holder)
 	if (holder >> 32 != (uint64_t) hearth_process_id()) {
 		return true;
 	}
-	if (!hearth_may_suspend() || (uint32_t) holder == 0 || would_close_circle((uint32_t) holder)) {
+	if (!hearth_may_suspend() || (uint32_t) holder == 0 || would_close_circle(key, (uint32_t) holder)) {
 		return false;
 	}
 	hearth_current->awaits_value = (uint32_t) holder;

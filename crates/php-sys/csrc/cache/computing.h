@@ -4,6 +4,9 @@
 
 #include "hearth.h"
 
+/* How many claims this process has made. */
+extern uint64_t hearth_computing_claims;
+
 /* The running task has the claim of the key's computation, and has given it back. */
 void hearth_computing_begin(hearth_str key);
 void hearth_computing_end(hearth_str key);

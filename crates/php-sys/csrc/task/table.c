@@ -1,4 +1,5 @@
 /* The tasks of this process: their ids, and the free list of those that have ended. */
+#include "cache/computing.h"
 #include "engine/engine.h"
 #include "request/request.h"
 #include "task/context.h"
@@ -161,7 +162,8 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->request = request;
 	task->done = task->busy = task->broken = task->left = task->interrupted = task->fatal_pending = task->awaits_body = task->parses_for_itself = false;
 	task->includes = false;
-	task->awaits_value = 0;
+	task->awaits_value = task->awaits_task = 0;
+	task->claims_before = hearth_computing_claims;
 	task->ends = 0;
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->leases = NULL;

@@ -30,6 +30,8 @@ struct hearth_task {
 	bool waits_in_file;              /* it waits in such code */
 	const zend_string *awaits_file;  /* it waits until another task has left the code of this file; NULL: for none */
 	uint32_t awaits_value;           /* the task whose computation of a cached value it waits for; 0: for none */
+	uint32_t awaits_task;            /* the task whose end it waits for by Hearth\Task::await(); 0: for none */
+	uint64_t claims_before;          /* claims that this process had made when it began: see cache/computing.c */
 	zend_ulong awaits_key;           /* hash of the value's key: see cache/computing.c */
 	const zend_object *awaits_object; /* it waits until another task has initialized the lazy object; NULL: for none */
 	uint8_t ends;                    /* HEARTH_ENDS_*, of the end that its code runs at */

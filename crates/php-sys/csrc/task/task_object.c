@@ -162,6 +162,17 @@ bool hearth_is_no_number(double seconds, bool unlimited)
 
 ZEND_METHOD(Hearth_Task, __construct) { }
 
+static int await_end(const hearth_task_object *self, double seconds)
+{
+	hearth_task *task = hearth_current;
+	int outcome;
+
+	task->awaits_task = self->task ? (uint32_t) hearth_task_id(self->task) : 0;
+	outcome = hearth_on_await(self->owner, seconds);
+	task->awaits_task = 0;
+	return outcome;
+}
+
 ZEND_METHOD(Hearth_Task, await)
 {
 	hearth_task_object *self = hearth_task_object_of(Z_OBJ_P(ZEND_THIS));
@@ -180,7 +191,7 @@ ZEND_METHOD(Hearth_Task, await)
 			return;
 		}
 		/* A negative number would mean no limit. */
-		switch (hearth_on_await(self->owner, unlimited ? -1 : MAX(0, seconds))) {
+		switch (await_end(self, unlimited ? -1 : MAX(0, seconds))) {
 			case 1:
 				hearth_throw(HEARTH_THROW_TIMEOUT, (hearth_str){ZEND_STRL("The task did not end in time")});
 				return;

@@ -70,7 +70,7 @@ function cached(Context $c, int $n, int $i, Closure $fn): void
         8 => $cache->compareAndSwap("common$i", common($i), common($i), 0.05),
         9 => $cache->deleteTag("tag$i") || $cache->delete("common$i"),
         10 => $cache->set('long' . random_int(0, 20), str_repeat($c->token, random_int(1, 8000)), 1),
-        default => random_int(0, 20) ? $cache->stats() : $cache->clear(),
+        default => random_int(0, 20) ? $cache->stats() : Excuses::during('all', fn () => $cache->clear()),
     };
     see($c);
 }
@@ -126,12 +126,20 @@ function remembered(Context $c, int $n, int $i, Closure $fn): void
 
 function cacheLocked(Context $c, int $i, bool $left, Closure $fn): void
 {
+    $until = microtime(true) + 0.05 + $i / 10;
     $lock = cache($i)->lock("l$i", 0.05 + $i / 10, $i % 2 ? 0.02 : 0, $i === 3 ? "owner$i" : null);
     if ($lock) {
-        $fn();
+        cacheAlone($c, $left || $i === 3 ? null : "lock$i", $until, $fn);
         $left ? keep($lock) : ($lock->isHeld() && $lock->extend(0.05) && $lock->release());
     }
     see($c);
+}
+
+/** A lock that is kept is let go with its object, at any time. */
+function cacheAlone(Context $c, ?string $name, float $until, Closure $fn): void
+{
+    $alone = $name === null || Fiber::getCurrent() ? null : new Alone($c, $name, $until);
+    $fn();
 }
 
 function apcu(Context $c, int $n, int $i, Closure $fn): void

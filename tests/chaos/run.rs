@@ -14,13 +14,16 @@ use crate::traffic::{self, Echo, Traffic};
 
 const HANDLERS: u64 = 120;
 /// The text of one script, in its order.
-const LIBRARY: [&str; 9] = [
+const LIBRARY: [&str; 12] = [
     include_str!("app.php"),
+    include_str!("exclusive.php"),
     include_str!("objects.php"),
     include_str!("callbacks.php"),
     include_str!("cache.php"),
     include_str!("engine.php"),
     include_str!("shared.php"),
+    include_str!("documents.php"),
+    include_str!("opcodes.php"),
     include_str!("streams.php"),
     include_str!("services.php"),
     include_str!("handle.php"),

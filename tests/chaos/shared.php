@@ -3,7 +3,7 @@
 
 final class Common
 {
-    public static mixed $value = null;
+    public static $value = null;
     public static array $list = [];
     public static string $text = '';
     public static ?object $object = null;

@@ -107,6 +107,30 @@ fn no_request_changes_what_the_next_reads() {
     server.stop();
 }
 
+/// The collector of cycles starts where a copy is replaced, and destructors of other requests' objects read from the cache too.
+#[test]
+fn a_destructor_that_reads_does_not_change_what_is_being_read() {
+    let server = one_worker(RUN).start();
+    let code = r"
+        class Leaf { public $self; function __construct() { $this->self = $this; } }
+        class Reader extends Leaf { function __destruct() {
+            $cache = new Hearth\Cache(); $GLOBALS['read'] = count($cache->getMultiple(array_map(fn ($i) => 's' . $i, range(0, 99))));
+            for ($i = 0; $i < 100; $i++) { $cache->get('k' . $i); } } }
+        $keys = array_map(fn ($i) => 'k' . $i, range(0, 99));
+        $value = fn ($key, $n) => ['key' => $key, 'n' => $n];
+        foreach (range(0, 99) as $i) { $cache->set('s' . $i, $value('s' . $i, 0)); $cache->set('k' . $i, $value('k' . $i, 1)); }
+        $held = $cache->getMultiple($keys);
+        foreach ($keys as $key) { $cache->set($key, $value($key, 2)); }
+        gc_collect_cycles();
+        new Reader;
+        for ($i = gc_status()['roots']; $i < 9950; $i++) { new Leaf; }
+        $read = $cache->getMultiple($keys);
+        $wrong = fn ($read) => array_values(array_filter($keys, fn ($key) => $read[$key] !== $value($key, 2)));
+        return [$GLOBALS['read'] ?? 0, $wrong($read), $wrong($cache->getMultiple($keys))];";
+    assert_eq!(run(&server, code), "[100,[],[]]");
+    server.stop();
+}
+
 #[test]
 fn classic_sites_have_it_too() {
     let server = classic().args(["--workers", "2"]).start();

@@ -209,7 +209,9 @@ static bool fetch_shared(hearth_str key, zval *out, uint64_t *stale)
 	}
 	*stale = found.stale;
 	if (found.encoding != HEARTH_CACHE_SERIALIZED) {
-		return hearth_cache_copy_make(key, &found, out) || hearth_cache_forget(key, &found.own, NULL);
+		is_value = hearth_cache_copy_make(key, &found, out);
+		hearth_cache_copies_were_read();
+		return is_value || hearth_cache_forget(key, &found.own, NULL);
 	}
 	bytes = zend_string_init(found.bytes.ptr, found.bytes.len, 0);
 	is_value = hearth_cache_unserialize(bytes, out, &why);

@@ -55,6 +55,8 @@ bool hearth_cache_copy_get(const hearth_cache_object *self, zend_string *key, zv
 /* False also if the value is due to be computed again. */
 bool hearth_cache_copy_get_fresh(const hearth_cache_object *self, zend_string *key, zval *out);
 bool hearth_cache_copy_make(hearth_str key, const hearth_cache_found *found, zval *out);
+/* Called once all that was read is decoded. May run destructors, which read from the cache too. */
+void hearth_cache_copies_were_read(void);
 /* Decodes the value without a copy of it. */
 bool hearth_cache_value_make(const hearth_cache_found *found, zval *out);
 /* Called between two requests of classic mode. */

@@ -6,6 +6,9 @@
  * values with objects are not kept. In a resident worker and in `hearth run` a copy is memory of the engine, with one owner
  * more than the code that uses it. In classic mode, where the engine's memory ends with the request, a copy is memory of the
  * process, marked immutable, like opcache's arrays; replaced copies are freed between two requests.
+ *
+ * A copy that is removed is freed later: PHP's collector of cycles may start there and call destructors, which read from the
+ * cache too. In the middle of a read they would change this table, and the bytes that are being decoded.
  */
 #include "cache/cache.h"
 #include "mode/mode.h"
@@ -57,30 +60,39 @@ static void link_newest(hearth_copy *copy)
 	newest = copy;
 }
 
-/* In classic mode the running code may still use the shared value. */
 static void remove_copy(hearth_copy *copy)
 {
 	unlink_copy(copy);
 	kept_size -= copy->size;
 	zend_hash_del(&copies, copy->key);
-	if (is_shared()) {
-		copy->newer = garbage;
-		garbage = copy;
-		garbage_size += copy->size;
-	} else {
+	copy->newer = garbage;
+	garbage = copy;
+	garbage_size += copy->size;
+}
+
+/* Code that runs meanwhile may remove copies, and free them. */
+static void free_removed(void)
+{
+	while (garbage) {
+		hearth_copy *copy = garbage;
+
+		garbage = copy->newer;
+		garbage_size -= copy->size;
 		free_copy(copy);
 	}
 }
 
 void hearth_cache_copies_between_requests(void)
 {
-	while (garbage) {
-		hearth_copy *copy = garbage;
+	free_removed();
+}
 
-		garbage = copy->newer;
-		free_copy(copy);
+/* In classic mode the running code may still use a shared value. */
+void hearth_cache_copies_were_read(void)
+{
+	if (UNEXPECTED(garbage) && !is_shared()) {
+		free_removed();
 	}
-	garbage_size = 0;
 }
 
 static void make_room(size_t size)

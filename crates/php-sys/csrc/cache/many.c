@@ -122,6 +122,7 @@ static bool read_all(const hearth_cache_keys *keys, manner manner, zval *out)
 		}
 	}
 	efree(found);
+	hearth_cache_copies_were_read();
 	return done && !EG(exception);
 }
 

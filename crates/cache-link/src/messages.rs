@@ -64,6 +64,16 @@ pub enum Question<'a> {
     },
 }
 
+impl<'a> Question<'a> {
+    /// Returns the name that is to be claimed, and whether as a lock; `None` for other questions.
+    pub fn claims(&self) -> Option<(bool, &'a [u8])> {
+        match *self {
+            Question::Claim { lock, name, .. } => Some((lock, name)),
+            _ => None,
+        }
+    }
+}
+
 /// An answer of the second tier.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer<'a> {

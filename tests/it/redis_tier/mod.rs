@@ -1,5 +1,6 @@
 //! `cache.redis`: servers on several machines share one cache by way of a Redis. Here all are on one machine.
 
+mod lost_answers;
 mod valkey;
 
 use std::time::Duration;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use cache::{Claim, Owner, Refused, Space};
 use cache_link::{Answer, WriteMessage};
+use redis::Cmd;
 
 use crate::answers::{self, EncodedAnswer, held_elsewhere, refused, sent, yes};
 use crate::call::Call;
@@ -29,6 +30,14 @@ pub(crate) struct RemoteClaim {
     pub(crate) token: String,
     /// The version of the whole cache when the computation began.
     pub(crate) epoch: i64,
+}
+
+impl RemoteClaim {
+    /// Returns the claim of a computation whose data has changed: a write with it removes the entry.
+    pub(crate) fn of_old_data(self) -> RemoteClaim {
+        // No version is 0.
+        RemoteClaim { epoch: 0, ..self }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -152,13 +161,22 @@ impl Tier {
         owner: (u32, u32, u64),
         ttl: u64,
     ) -> EncodedAnswer {
+        if matches!(self.state().link, Link::Away) {
+            return refused(Refused::Away);
+        }
         let keys = [self.key("l:", name), self.key("fence", b"")];
+        let attempt = format!("a{}", self.random());
         let mut lock = Call::script(&self.scripts.lock, &keys);
         lock.arg(self.name_of(owner)).arg(milliseconds(ttl));
+        lock.arg(&attempt);
         self.through(
             [],
             &Call::One(lock),
-            |_| refused(Refused::Away),
+            |state| {
+                // Redis may have taken it, or may do so later.
+                state.pending_deletes.lock(name, attempt.clone());
+                refused(Refused::Away)
+            },
             |_, _, token: Option<Vec<u8>>| match token {
                 Some(token) => sent(&Answer::Number(token_of(&token))),
                 None => held_elsewhere(),
@@ -177,17 +195,28 @@ impl Tier {
 
     /// Extends a lock by `ttl`, releases it for 0, only checks it for `None`.
     pub(crate) async fn hold(&self, name: &[u8], token: u64, ttl: Option<u64>) -> EncodedAnswer {
-        let mut hold = Call::script(&self.scripts.hold, &[self.key("l:", name)]);
+        let token = (token / SCALE).to_string();
         let time = ttl.map_or(-1, |ttl| milliseconds(ttl).cast_signed());
-        hold.arg(token / SCALE).arg(time);
         self.through(
             [],
-            &Call::One(hold),
-            |_| refused(Refused::Away),
+            &Call::One(self.held_for(name, &token, time)),
+            |state| {
+                if ttl == Some(0) {
+                    state.pending_deletes.lock(name, token.clone());
+                }
+                refused(Refused::Away)
+            },
             |_, _, is_held: i64| yes(is_held == 1),
             |_, why| refused(why),
         )
         .await
+    }
+
+    /// Returns the command that sets the remaining time of a lock: see [`scripts`](crate::scripts).
+    pub(crate) fn held_for(&self, name: &[u8], token: &str, time: i64) -> Cmd {
+        let mut hold = Call::script(&self.scripts.hold, &[self.key("l:", name)]);
+        hold.arg(token).arg(time);
+        hold
     }
 
     pub(crate) async fn holder(

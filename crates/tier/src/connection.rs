@@ -181,7 +181,8 @@ async fn give_back(
     };
     replay(tier, connection, &pending_deletes).await?;
     let mut state = tier.state();
-    if state.generation != generation {
+    // Otherwise the connection was closed since, and there may be further pending keys.
+    if state.generation != generation || !matches!(state.link, Link::Returning) {
         return Err(RedisError::from((ErrorKind::Io, "it was lost again")));
     }
     state.pending_deletes = PendingDeletes::default();
@@ -226,6 +227,14 @@ async fn replay(
         pipeline.add_command(version_of_all(tier)).ignore();
         for (key, change) in keys {
             pipeline.add_command(again(tier, key, change));
+        }
+        pipeline.exec_async(connection).await?;
+    }
+    let locks: Vec<_> = pending_deletes.locks.iter().collect();
+    for locks in locks.chunks(AT_ONCE) {
+        let mut pipeline = redis::pipe();
+        for (name, token) in locks {
+            pipeline.add_command(tier.held_for(name, token, 0));
         }
         pipeline.exec_async(connection).await?;
     }

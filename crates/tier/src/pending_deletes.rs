@@ -1,10 +1,12 @@
 //! The keys written while Redis was away. They are deleted there when Redis is back, because another machine may have written
-//! too; a number that was only incremented is incremented there instead.
+//! too; a number that was only incremented is incremented there instead. So are locks that no task holds any more.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// The number of keys and tags above which the whole cache is cleared instead when Redis is back.
 const MOST: usize = 10_000;
+/// The most locks that are noted; further ones are held until their time is over.
+const MOST_LOCKS: usize = 1000;
 
 /// The change of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub(crate) struct PendingDeletes {
     pub(crate) cleared: bool,
     pub(crate) tags: HashSet<Vec<u8>>,
     pub(crate) keys: HashMap<Vec<u8>, Change>,
+    /// Locks that are given back, with their tokens or the names of the attempts that may have taken them.
+    pub(crate) locks: VecDeque<(Vec<u8>, String)>,
 }
 
 impl PendingDeletes {
@@ -33,8 +37,16 @@ impl PendingDeletes {
     pub(crate) fn clear(&mut self) {
         *self = PendingDeletes {
             cleared: true,
+            locks: std::mem::take(&mut self.locks),
             ..PendingDeletes::default()
         };
+    }
+
+    pub(crate) fn lock(&mut self, name: &[u8], token: String) {
+        self.locks.push_back((name.to_vec(), token));
+        if self.locks.len() > MOST_LOCKS {
+            self.locks.pop_front();
+        }
     }
 
     pub(crate) fn tag(&mut self, tag: &[u8]) {

@@ -137,7 +137,7 @@ if ARGV[2] == '0' then return redis.call('UNLINK', KEYS[1]) end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 ";
 
-/// KEYS: lock, last token. ARGV: owner, time. A token is a time in microseconds, so it also grows if Redis has lost the last
+/// KEYS: lock, last token. ARGV: owner, time, name of the attempt. A token is a time in microseconds, so it also grows if Redis has lost the last
 /// one.
 const LOCK: &str = "
 if redis.call('EXISTS', KEYS[1]) == 1 then return false end
@@ -147,14 +147,15 @@ local last = tonumber(redis.call('GET', KEYS[2]) or '0')
 if token <= last then token = last + 1 end
 local text = string.format('%.0f', token)
 redis.call('SET', KEYS[2], text)
-redis.call('HSET', KEYS[1], 'o', ARGV[1], 't', text)
+redis.call('HSET', KEYS[1], 'o', ARGV[1], 't', text, 'a', ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return text
 ";
 
-/// KEYS: lock. ARGV: token, time; 0 releases the lock, -1 only checks it.
+/// KEYS: lock. ARGV: token, or name of the attempt that took it; time; 0 releases the lock, -1 only checks it.
 const HOLD: &str = "
-if redis.call('HGET', KEYS[1], 't') ~= ARGV[1] then return 0 end
+local lock = redis.call('HMGET', KEYS[1], 't', 'a')
+if lock[1] ~= ARGV[1] and lock[2] ~= ARGV[1] then return 0 end
 if ARGV[2] == '-1' then return 1 end
 if ARGV[2] == '0' then return redis.call('UNLINK', KEYS[1]) end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])

@@ -22,9 +22,11 @@ impl Tier {
             Ok(claim) => claim,
             Err(answer) => return answer,
         };
-        let Some((names, versions)) = self.tags_of(message) else {
-            // A tag was deleted since the computation began, so the value was made of older data.
-            return self.delete(key).await;
+        let (claim, names, versions) = match (self.tags_of(message), claim) {
+            (Some((names, versions)), claim) => (claim, names, versions),
+            // A tag was deleted since the computation began, so the value was made of older data. What was written since stays.
+            (None, Some(claim)) => (Some(claim.of_old_data()), vec![], vec![]),
+            (None, None) => return self.delete(key).await,
         };
         let set = self.set(message, claim.as_ref(), &names, &versions);
         let call = self.making(&names, set).signed(&self.key("v:", key));

@@ -127,6 +127,43 @@ fn what_is_written_during_a_computation_stays() {
     }
 }
 
+/// So it does if a tag of the computation has ended by then.
+#[test]
+fn what_is_written_after_a_tag_was_deleted_stays() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    for key in ["k", "l"] {
+        let validators = a.tiered().tags(&[b"t"]).unwrap();
+        let claim = a.tiered().claim(
+            Space::Computation,
+            key.as_bytes(),
+            Owner::here(1),
+            60_000_000,
+        );
+        let Ok(Claim::Taken(token)) = claim else {
+            panic!("{claim:?}");
+        };
+        b.delete_tag("t");
+        until("the tag is gone", || {
+            first.cache.versions(&validators).is_none()
+        });
+        if key == "k" {
+            b.set(key, 7);
+        }
+        a.write(&Write {
+            condition: Condition::Claimed(token),
+            validators: &validators,
+            ..int(key, 2)
+        });
+        let expected = (key == "k").then_some(7);
+        assert_eq!(b.get(key), expected);
+        a.comes(key, expected);
+        let _ = a
+            .tiered()
+            .give_back(Space::Computation, key.as_bytes(), token);
+    }
+}
+
 /// Of the computation that is under way.
 fn a_token(server: &Server) -> u64 {
     let token = server.cache.token(Space::Computation, b"k", None);

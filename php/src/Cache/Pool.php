@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Hearth\Cache;
 
 use Hearth\Cache;
+use Hearth\Internal;
 use Psr\Cache\CacheItemInterface;
 use Psr\Cache\CacheItemPoolInterface;
 
@@ -17,19 +18,14 @@ use Psr\Cache\CacheItemPoolInterface;
  */
 class Pool implements CacheItemPoolInterface
 {
-    /** @var array<string, Item> */
-    private array $deferred = [];
+    /** What is deferred outside of requests: in the entry script, or in a classic site, whose process has one request. */
+    private ?Deferred $outside = null;
 
     /**
      * @param Cache $cache where its entries are; `clear()` clears all of it, so a namespace is better than the whole cache
      */
     public function __construct(protected readonly Cache $cache = new Cache('psr-6'))
     {
-    }
-
-    public function __destruct()
-    {
-        $this->commit();
     }
 
     public function getItem($key): CacheItemInterface
@@ -72,14 +68,14 @@ class Pool implements CacheItemPoolInterface
 
     public function clear(): bool
     {
-        $this->deferred = [];
+        $this->deferred()->items = [];
         return $this->cache->clear();
     }
 
     public function deleteItem($key): bool
     {
         $key = self::key($key);
-        unset($this->deferred[$key]);
+        unset($this->deferred()->items[$key]);
         $this->cache->delete($key);
         return true;
     }
@@ -87,7 +83,7 @@ class Pool implements CacheItemPoolInterface
     public function deleteItems(array $keys): bool
     {
         foreach ($keys = \array_map(self::key(...), $keys) as $key) {
-            unset($this->deferred[$key]);
+            unset($this->deferred()->items[$key]);
         }
         $this->cache->deleteMultiple($keys);
         return true;
@@ -98,8 +94,8 @@ class Pool implements CacheItemPoolInterface
         if (!$item instanceof Item) {
             return false;
         }
-        unset($this->deferred[$item->getKey()]);
-        return Arguments::isKept(fn (): bool => $this->cache->set($item->getKey(), $item->value(), $item->left(), $item->tags()));
+        unset($this->deferred()->items[$item->getKey()]);
+        return $item->saveTo($this->cache);
     }
 
     public function saveDeferred(CacheItemInterface $item): bool
@@ -107,74 +103,36 @@ class Pool implements CacheItemPoolInterface
         if (!$item instanceof Item) {
             return false;
         }
-        $this->deferred[$item->getKey()] = clone $item;
+        $this->deferred()->items[$item->getKey()] = clone $item;
         return true;
     }
 
     public function commit(): bool
     {
-        $items = $this->deferred;
-        $this->deferred = [];
-        $all = true;
-        foreach (self::groups($items) as [$seconds, $group]) {
-            $all = $this->saveAll($group, $seconds) && $all;
-        }
-        return $all;
-    }
-
-    /**
-     * Groups items that have the same tags and expire together, within a hundredth: as items do that got the same
-     * ttl one after the other.
-     *
-     * @param array<string, Item> $items
-     * @return list<array{?float, non-empty-list<Item>}> seconds until the first of the group expires, and the items
-     */
-    private static function groups(array $items): array
-    {
-        $left = \array_map(static fn (Item $item): float => $item->left() ?? \INF, $items);
-        \asort($left);
-        $groups = $begun = [];
-        foreach ($left as $key => $seconds) {
-            $tags = \implode("\0", $items[$key]->tags());
-            $at = $begun[$tags] ?? null;
-            if ($at === null || $seconds > ($groups[$at][0] ?? \INF) * 1.01) {
-                $at = $begun[$tags] = \count($groups);
-                $groups[] = [$seconds === \INF ? null : $seconds, []];
-            }
-            $groups[$at][1][] = $items[$key];
-        }
-        return $groups;
-    }
-
-    /**
-     * Saves the items in one step.
-     *
-     * @param non-empty-list<Item> $items
-     */
-    private function saveAll(array $items, ?float $seconds): bool
-    {
-        $values = [];
-        foreach ($items as $item) {
-            $values[$item->getKey()] = $item->value();
-        }
-        if (Arguments::isKept(fn (): bool => $this->cache->setMultiple($values, $seconds, $items[0]->tags()))) {
-            return true;
-        }
-        // One value that cannot be kept must not lose the others.
-        $saved = \array_map($this->save(...), $items);
-        return !\in_array(false, $saved, true);
+        $saved = $this->deferred()->commit();
+        return ($this->outside?->commit() ?? true) && $saved;
     }
 
     /** Returns the item that is waiting to be saved; null if there is none. */
     private function waiting(string $key): ?Item
     {
-        $item = $this->deferred[$key] ?? null;
+        $item = $this->deferred()->items[$key] ?? null;
         if ($item === null) {
             return null;
         }
         $left = $item->left();
         $lives = $left === null || $left > 0;
         return $this->item($key, $lives ? $item->value() : null, $lives);
+    }
+
+    /** Returns what this request has deferred: other requests of its worker may use the same pool. */
+    private function deferred(): Deferred
+    {
+        if (!\function_exists('Hearth\Internal\locals') || Internal\taskId() === 0) {
+            return $this->outside ??= new Deferred($this->cache);
+        }
+        $locals = Internal\locals();
+        return $locals[$this] ??= new Deferred($this->cache);
     }
 
     protected function item(string $key, mixed $value, bool $hit): Item
@@ -234,6 +192,16 @@ class Item implements CacheItemInterface
         $now = \microtime(true);
         $this->end = $seconds === null ? null : \DateTimeImmutable::createFromFormat('U.u', \sprintf('%.6F', \max(0.0, $now + $seconds)));
         return $this;
+    }
+
+    /**
+     * Writes the value; false if it cannot be kept.
+     *
+     * @internal
+     */
+    public function saveTo(Cache $cache): bool
+    {
+        return Arguments::isKept(fn (): bool => $cache->set($this->key, $this->value(), $this->left(), $this->tags()));
     }
 
     /**

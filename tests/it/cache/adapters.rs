@@ -6,7 +6,7 @@ use std::process::Command;
 use testkit::Server;
 
 use super::RUN;
-use crate::support::{example, ok, one_worker, run};
+use crate::support::{at_once, encoded, eventually, example, ok, one_worker, run};
 
 /// The tests that caches of PSR-6 and PSR-16 have in common, in full, and those of the contracts of Symfony and Laravel. They wait for
 /// values to expire most of the time: all suites at once.
@@ -50,6 +50,29 @@ fn tests_passed(suite: &Path) -> usize {
         .and_then(|rest| rest.split([' ', ',']).next()?.parse().ok());
     assert!(output.status.success() && is_whole, "{text}");
     count.expect(&text)
+}
+
+/// Requests share the pool of a container. What one has deferred is saved when it ends, as under php-fpm.
+#[test]
+fn what_a_request_defers_is_its_own() {
+    let server = one_worker(RUN).start();
+    let pool = r#"require_once "/usr/share/php/Psr/Cache/autoload.php";
+        $pool = $GLOBALS['pool'] ??= new Hearth\Cache\Pool($cache->namespace('p'));
+        $until = function ($key) use ($cache) { while (!$cache->get($key)) usleep(1000); };"#;
+    let defers = format!(
+        "{pool} $cart = (object) ['of' => 'first']; $pool->saveDeferred($pool->getItem('cart')->set($cart)); $cache->set('deferred', 1);
+        $until('seen'); return [$cart->of, $pool->getItem('cart')->isHit()];"
+    );
+    let other = format!(
+        "{pool} $until('deferred'); $item = $pool->getItem('cart'); if ($item->isHit()) {{ $item->get()->of = 'second'; }}
+        $pool->commit(); $pool->clear(); $cache->set('seen', 1); return [$item->isHit(), $pool->hasItem('cart')];"
+    );
+    let (answers, _) = at_once(&server, &[encoded(&defers), encoded(&other)]);
+    let answers: Vec<_> = answers.iter().map(ok).collect();
+    assert_eq!(answers, [r#"["first",true]"#, "[false,false]"]);
+    let get = format!("{pool} return $pool->getItem('cart')->get()?->of;");
+    eventually("the item is saved", || run(&server, &get) == "\"first\"");
+    server.stop();
 }
 
 /// Times of any length, in the past too, and what a key that has a NUL byte is told.

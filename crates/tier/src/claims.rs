@@ -177,8 +177,11 @@ impl Tier {
                 state.pending_deletes.lock(name, attempt.clone());
                 refused(Refused::Away)
             },
-            |_, _, token: Option<Vec<u8>>| match token {
-                Some(token) => sent(&Answer::Number(token_of(&token))),
+            |state, _, token: Option<Vec<u8>>| match token {
+                Some(token) => {
+                    state.held_locks.note(name, ttl);
+                    sent(&Answer::Number(token_of(&token)))
+                }
                 None => held_elsewhere(),
             },
             |_, why| refused(why),
@@ -206,7 +209,12 @@ impl Tier {
                 }
                 refused(Refused::Away)
             },
-            |_, _, is_held: i64| yes(is_held == 1),
+            |state, _, is_held: i64| {
+                if let (1, Some(ttl)) = (is_held, ttl) {
+                    state.held_locks.note(name, ttl);
+                }
+                yes(is_held == 1)
+            },
             |_, why| refused(why),
         )
         .await

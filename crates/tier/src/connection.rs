@@ -279,8 +279,10 @@ async fn watch(tier: &Arc<Tier>, generation: u64) {
         };
         crate::claims::renew(tier).await;
         let mut connection = connection;
-        let ping = redis::cmd("PING").exec_async(&mut connection).await;
-        if let Err(error) = ping {
+        let ping = crate::held_locks::ping(tier, &mut connection).await;
+        if let Err(error) = ping
+            && !is_refusal(&error)
+        {
             tier.lost(&mut tier.state(), generation, &error.to_string());
         }
     }

@@ -19,6 +19,7 @@ mod call;
 mod claims;
 mod connection;
 mod entry;
+mod held_locks;
 mod listener;
 mod operations;
 mod options;

@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use crate::call::Call;
 use crate::claims::RemoteClaims;
 use crate::connection::{has_code, is_refusal};
+use crate::held_locks::HeldLocks;
 use crate::options::Options;
 use crate::order::{Order, Ticket};
 use crate::pending_deletes::PendingDeletes;
@@ -40,6 +41,7 @@ pub(crate) struct State {
     pub(crate) order: Order,
     pub(crate) pending_deletes: PendingDeletes,
     pub(crate) claims: RemoteClaims,
+    pub(crate) held_locks: HeldLocks,
     /// The tasks that wait for a change of a key.
     pub(crate) awaited: HashMap<Vec<u8>, Arc<Notify>>,
 }
@@ -96,6 +98,7 @@ impl Tier {
                 order: Order::default(),
                 pending_deletes: PendingDeletes::default(),
                 claims: RemoteClaims::default(),
+                held_locks: HeldLocks::default(),
                 awaited: HashMap::new(),
             }),
             changed: Notify::new(),

@@ -1,17 +1,23 @@
-//! Locks that are taken or given back while Redis is not reachable.
+//! Locks that are taken or given back while Redis is not reachable, and those of a Redis that is full.
 #![forbid(unsafe_code)]
 
 mod support;
 
-use cache::{Claim, Owner, Refused, Space};
+use std::time::Duration;
+
+use cache::{Claim, Owner, Refused, Space, Write};
 use support::relay::Relay;
 use support::{Server, Worker, until};
 use testkit::service::Redis;
 
-fn lock(worker: &Worker) -> Result<Claim, Refused> {
+fn lock_named(worker: &Worker, name: &str) -> Result<Claim, Refused> {
     worker
         .tiered()
-        .claim(Space::Lock, b"l", Owner::here(1), 60_000_000)
+        .claim(Space::Lock, name.as_bytes(), Owner::here(1), 60_000_000)
+}
+
+fn lock(worker: &Worker) -> Result<Claim, Refused> {
+    lock_named(worker, "l")
 }
 
 #[track_caller]
@@ -74,4 +80,39 @@ fn a_lock_that_is_held_stays_after_an_attempt_to_take_it_again() {
         a.tiered().holds_claim(Space::Lock, b"l", token) == Ok(true)
     });
     assert!(matches!(lock(&b), Ok(Claim::Held(_))));
+}
+
+/// Redis evicts what was not used for the longest time.
+#[test]
+fn a_lock_that_is_held_is_not_evicted_by_values() {
+    const LOCKS: usize = 10;
+    let redis = Redis::with(&["--maxmemory", "8mb", "--maxmemory-policy", "allkeys-lru"]);
+    let server = Server::of(&redis);
+    let worker = server.worker();
+    let names: Vec<String> = (0..LOCKS).map(|n| format!("l{n}")).collect();
+    let tokens: Vec<u64> = names
+        .iter()
+        .map(|name| match lock_named(&worker, name) {
+            Ok(Claim::Taken(token)) => token,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let text = [b'x'; 20_000];
+    let fill = |from: usize| {
+        for n in from..from + 250 {
+            let key = format!("v{n}");
+            worker.write(&Write::plain(key.as_bytes(), &text));
+        }
+    };
+    fill(0);
+    // Redis knows when a key was used to the second.
+    std::thread::sleep(Duration::from_secs(4));
+    fill(250);
+    for (name, token) in names.iter().zip(tokens) {
+        let held = worker
+            .tiered()
+            .holds_claim(Space::Lock, name.as_bytes(), token);
+        assert_eq!(held, Ok(true), "{name}");
+    }
+    assert!(!redis.cli(&["INFO", "stats"]).contains("evicted_keys:0"));
 }

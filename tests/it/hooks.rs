@@ -495,6 +495,7 @@ fn table() -> String {
          - The same in code that the engine calls in the middle of a write to a variable that requests share, because another request could\n\
          \x20 remove the variable meanwhile: `__toString()`, an error handler or a destructor in `self::$log .= $object`,\n\
          \x20 `self::$counts[$key] += $text`, `$this->list[$key]->text .= $object` and their relatives, with a global or static variable, too.\n\
+         - The same in the middle of an object that `var_dump()`, `print_r()`, `==`, `in_array()`, `sort()` and their relatives go over, and in `__debugInfo()`.\n\
          - Streams, PHP functions and error handlers in the methods of dom, simplexml and xsl that save, validate, transform or query a\n\
          \x20 document, such as `DOMDocument::save()`, `SimpleXMLElement::asXML()`, `XSLTProcessor::transformToXml()` and `DOMXPath::query()`.\n\
          - The progress monitor of Imagick, and the end of a process of `popen()` that goes with its last variable, without `pclose()`.\n",

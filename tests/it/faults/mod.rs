@@ -19,6 +19,7 @@ mod orphans;
 mod quarantine;
 mod queues;
 mod references;
+mod shared_objects;
 mod sharing;
 mod stacks;
 mod time;

@@ -112,6 +112,8 @@ return function (Hearth\Request $request): string {
     set_error_handler(function () { usleep(20000); return true; });
     switch ($request->path) {
         case '/properties': Settings::$all[] = 'written'; return count(Settings::$all);
+        case '/from': $suit = Suit::from('a'); Kept::$suit ??= $suit; return Kept::$suit === Suit::from('a') && Kept::$suit === constant('Suit::A') ? 'same' : 'other';
+        case '/reflected': (new ReflectionClass('Settings'))->getStaticProperties(); Settings::$all[] = 'written'; return count(Settings::$all);
         case '/cases': $suit = Suit::A; Kept::$suit ??= $suit; return Kept::$suit === Suit::A ? 'same' : 'other';
     }
 };"#;
@@ -124,6 +126,17 @@ fn the_values_of_a_class_are_computed_once() {
             &["/properties", "/properties"]
         ),
         ["1", "2"]
+    );
+    assert_eq!(
+        answers(
+            &one_worker(FIRST_USE).start(),
+            &["/reflected", "/reflected"]
+        ),
+        ["1", "2"]
+    );
+    assert_eq!(
+        answers(&one_worker(FIRST_USE).start(), &["/from", "/from", "/from"]),
+        ["same", "same", "same"]
     );
     assert_eq!(
         answers(

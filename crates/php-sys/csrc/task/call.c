@@ -6,6 +6,7 @@
 #include "task/task_object.h"
 #include "task/call.h"
 #include "task/collector.h"
+#include "task/kept_values.h"
 
 /* Keeps the exception that the call has ended with for the task that awaits it, or logs it. */
 static void take_exception(hearth_task *task, hearth_task_object *object)
@@ -137,6 +138,8 @@ void hearth_task_run_on_end(hearth_task *task)
 		hearth_bail_out_of_memory();
 		if (Z_TYPE(task->on_end) != IS_UNDEF) {
 			run_callbacks(task);
+		} else if (task->kept_values) {
+			hearth_kept_values_release(task);
 		} else {
 			hearth_lease_table_return_all(task);
 		}

@@ -8,6 +8,7 @@
 #include "pool/entry.h"
 #include "task/fiber.h"
 #include "task/interrupted.h"
+#include "task/kept_values.h"
 #include "task/marks.h"
 #include "task/task.h"
 
@@ -61,11 +62,14 @@ void hearth_use_leave(hearth_use_list *list)
 
 void hearth_use_add_calls(hearth_use_list *list, hearth_marks *marks, const zend_execute_data *bottom)
 {
-	bool is_marked = hearth_use_list_calls(list, EG(current_execute_data), bottom) || hearth_in_error_handler(hearth_current);
+	unsigned found = hearth_use_list_calls(list, EG(current_execute_data), bottom);
 
 	enter_all(list);
-	if (UNEXPECTED(is_marked)) {
+	if (UNEXPECTED(found & HEARTH_CALLS_MARK) || hearth_in_error_handler(hearth_current)) {
 		hearth_marks_put_away(marks, bottom);
+	}
+	if (UNEXPECTED(found & HEARTH_CALLS_UNOWNED)) {
+		hearth_unowned_hold(marks, bottom);
 	}
 }
 

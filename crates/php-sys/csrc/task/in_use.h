@@ -80,9 +80,10 @@ bool hearth_use_any(const void *what);
 /* task/in_use_calls.c */
 /*
  * Adds what the running task's calls use, from that one down to `bottom`; it is not in use by that. Returns whether one of them may
- * have marked values: see task/marks.c.
+ * have marked values (see task/marks.c), and whether one is a method without an owner of its object (see task/kept_values.c).
  */
-bool hearth_use_list_calls(hearth_use_list *list, const zend_execute_data *from, const zend_execute_data *bottom);
+enum { HEARTH_CALLS_MARK = 1, HEARTH_CALLS_UNOWNED = 2 };
+unsigned hearth_use_list_calls(hearth_use_list *list, const zend_execute_data *from, const zend_execute_data *bottom);
 /* The arguments that select-like functions take arrays in. */
 #define HEARTH_USE_ARRAYS 3
 /* Returns the argument if it is an array, else NULL. */

@@ -2,6 +2,7 @@
 #include "engine/intercept.h"
 #include "task/connection_child.h"
 #include "task/fiber.h"
+#include "task/kept_values.h"
 #include "task/marks.h"
 #include "task/task.h"
 
@@ -119,9 +120,9 @@ static void add_call(hearth_use_list *list, zend_execute_data *call)
 	}
 }
 
-bool hearth_use_list_calls(hearth_use_list *list, const zend_execute_data *from, const zend_execute_data *bottom)
+unsigned hearth_use_list_calls(hearth_use_list *list, const zend_execute_data *from, const zend_execute_data *bottom)
 {
-	bool is_marked = false;
+	unsigned found = 0;
 
 	for (zend_execute_data *call = (zend_execute_data *) from; call; call = hearth_call_below(call)) {
 		if (UNEXPECTED(hearth_current->inside)) {
@@ -129,11 +130,11 @@ bool hearth_use_list_calls(hearth_use_list *list, const zend_execute_data *from,
 		}
 		if (call->func) {
 			add_call(list, call);
-			is_marked |= hearth_may_have_marked(call);
+			found |= (hearth_may_have_marked(call) ? HEARTH_CALLS_MARK : 0) | (hearth_is_unowned(call) ? HEARTH_CALLS_UNOWNED : 0);
 		}
 		if (call == bottom) {
 			break;
 		}
 	}
-	return is_marked;
+	return found;
 }

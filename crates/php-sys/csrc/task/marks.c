@@ -13,6 +13,8 @@
 #include "task/fiber.h"
 #include "task/marks.h"
 
+#include <ext/spl/spl_observer.h>
+
 /* The most arrays and objects that are searched for marks. */
 #define MOST_REACHED 10000
 
@@ -71,10 +73,11 @@ static zval *guard_place(zend_object *object)
 
 /* ---- recursion ---- */
 
-/* Whether the object shows a table of its own, as an ArrayObject does: that table is marked in the object's place. */
+/* Whether the object shows a table of its own, as an ArrayObject does, or compares it: that table is marked in the object's place. */
 static bool has_own_table(const zend_object *object)
 {
-	return object->handlers->get_properties != zend_std_get_properties || object->handlers->get_properties_for;
+	return object->handlers->get_properties != zend_std_get_properties || object->handlers->get_properties_for
+		|| instanceof_function(object->ce, spl_ce_SplObjectStorage);
 }
 
 static void take_object(hearth_marks *marks, zend_object *object)
@@ -260,28 +263,49 @@ static void take_guards(hearth_marks *marks, zend_object *object)
 
 /* ---- tasks ---- */
 
-static void take_call(hearth_marks *marks, zend_execute_data *call)
+static void take_used(hearth_marks *marks, zend_execute_data *call)
 {
 	uintptr_t marked;
 
-	if (!ZEND_USER_CODE(call->func->type)) {
-		marked = hearth_marks_of(call->func);
-		if (marked == HEARTH_MARKS_WALKED) {
-			take_walked_argument(marks, ZEND_CALL_ARG(call, 1));
-		} else if (marked) {
-			take_arguments(marks, call, marked == HEARTH_MARKS_ELEMENTS);
+	if (ZEND_USER_CODE(call->func->type)) {
+		if (hearth_compares(call->opline)) {
+			take_compared(marks, call);
 		}
 		return;
 	}
-	if (hearth_compares(call->opline)) {
-		take_compared(marks, call);
+	marked = hearth_marks_of(call->func);
+	if (marked == HEARTH_MARKS_WALKED) {
+		take_walked_argument(marks, ZEND_CALL_ARG(call, 1));
+	} else if (marked) {
+		take_arguments(marks, call, marked == HEARTH_MARKS_ELEMENTS);
 	}
-	if (Z_TYPE(call->This) == IS_OBJECT) {
+}
+
+static void take_call(hearth_marks *marks, zend_execute_data *call)
+{
+	take_used(marks, call);
+	if (ZEND_USER_CODE(call->func->type) && Z_TYPE(call->This) == IS_OBJECT) {
 		take_argument(marks, &call->This, false);
 		if (hearth_is_guarded(call->func)) {
 			take_guards(marks, Z_OBJ(call->This));
 		}
 	}
+}
+
+void hearth_marks_hold(hearth_marks *marks, zend_object *object)
+{
+	add(marks, (hearth_mark){ .what = (zend_refcounted *) object, .held = true });
+}
+
+bool hearth_marks_in_object(zend_execute_data *call)
+{
+	hearth_marks marks = {0};
+	bool in_object;
+
+	take_used(&marks, call);
+	in_object = marks.in_object;
+	hearth_marks_put_back(&marks);
+	return in_object;
 }
 
 static void take_calls(hearth_marks *marks, const zend_execute_data *bottom)
@@ -322,42 +346,6 @@ void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom)
 	}
 }
 
-static const HashTable *table_in(const zend_refcounted *what)
-{
-	const zval *value = &((const zend_reference *) what)->val;
-
-	if (GC_TYPE(what) == IS_OBJECT) {
-		return ((const zend_object *) what)->properties;
-	}
-	return Z_TYPE_P(value) == IS_ARRAY ? Z_ARRVAL_P(value) : NULL;
-}
-
-static void put_back(const hearth_mark *mark)
-{
-	if (mark->guard) {
-		*mark->guard |= mark->bits;
-	} else if (!mark->table) {
-		GC_PROTECT_RECURSION(mark->what);
-	} else if (table_in(mark->what) == mark->table) {
-		GC_PROTECT_RECURSION(mark->table);
-	}
-}
-
-void hearth_marks_put_back(hearth_marks *marks)
-{
-	for (uint32_t i = 0; i < marks->count; i++) {
-		const hearth_mark *mark = &marks->list[i];
-
-		put_back(mark);
-		/* If other code has removed the value from its container, the function still walks it: so it stays alive. */
-		if (mark->what && GC_REFCOUNT(mark->what) > 1) {
-			GC_DELREF(mark->what);
-		}
-	}
-	pefree(marks->list, 1);
-	*marks = (hearth_marks){0};
-}
-
 void hearth_marks_forget(void)
 {
 	hearth_marks marks = {0};
@@ -368,7 +356,7 @@ void hearth_marks_forget(void)
 		take_all_reached(&marks, NULL);
 	}
 	for (uint32_t i = 0; i < marks.count; i++) {
-		/* As in hearth_marks_put_back. The task's values are not freed. */
+		/* As in marks_put_back.c. The task's values are not freed. */
 		GC_DELREF(marks.list[i].what);
 	}
 	marks.count = 0;

@@ -9,6 +9,7 @@ typedef struct {
 	HashTable *table;                /* marked table inside: with one more owner, the next write would separate it */
 	uint32_t *guard;                 /* the object's guard with the mark */
 	uint32_t bits;
+	bool held;                       /* not marked: it has the owner only */
 } hearth_mark;
 
 typedef struct {
@@ -40,6 +41,10 @@ void hearth_marks_put_away(hearth_marks *marks, const zend_execute_data *bottom)
 void hearth_marks_put_back(hearth_marks *marks);
 /* Takes these bits away. `object`: what they are in; NULL: in something that stays. */
 void hearth_marks_take_bits(hearth_marks *marks, zend_object *object, uint32_t *guard, uint32_t mask);
+/* Gives the object an owner until the marks are put back. */
+void hearth_marks_hold(hearth_marks *marks, zend_object *object);
+/* Whether the code of `call`, a function or an opcode that compares, is in the middle of an object that it goes over. */
+bool hearth_marks_in_object(zend_execute_data *call);
 /* task/constant_marks.c: takes away the marks of all class constants. */
 void hearth_marks_take_constants(hearth_marks *marks);
 /* Drops the marks when a fatal error leaves all calls of the running task. */

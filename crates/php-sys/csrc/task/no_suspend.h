@@ -9,7 +9,9 @@ void hearth_no_suspend_in_sqlite(void);
 /* task/opcodes.c: whether one of the calls that the running code is in was made where a task must not be left. */
 bool hearth_calls_forbid_switch(void);
 /* task/walking.c: whether `call` was made by C code that walks a value which other requests may have. `below`: the frame below it. */
-bool hearth_is_called_by_walker(const zend_execute_data *call, const zend_execute_data *below);
+bool hearth_is_called_by_walker(const zend_execute_data *call, zend_execute_data *below);
+/* Whether `call` is a function that prints a value piece by piece, in the middle of an object. */
+bool hearth_prints_object(zend_execute_data *call);
 void hearth_walking_learn(void);
 /* task/class_linking.c */
 void hearth_class_linking_hook(void);

@@ -7,6 +7,7 @@
  */
 #include "task/fiber.h"
 #include "task/lazy_objects.h"
+#include "task/marks.h"
 #include "task/no_suspend.h"
 
 typedef enum {
@@ -16,6 +17,8 @@ typedef enum {
 	HOLDS_FOUND,       /* in a destructor, where the place is in a variable of the frame alone */
 	HOLDS_FOUND_VALUE, /* in any call, if so is the place, and the value that is added to it */
 	HOLDS_OPERANDS,    /* in any call, if the operands are no shared variables: the opcode uses them, or their object runs the call */
+	COMPARES,          /* the same, if the opcode is not in the middle of an object: the value of a property may be replaced */
+	HOLDS_CONTAINER,   /* the same as for operands, but for elements of objects, such as an ArrayObject, which may get another array */
 	HOLDS_ITERABLE,    /* in any call, but for getIterator() of an object in a shared variable: iterators hold their object */
 	ITERATES,          /* in any call, if the variable for the element is no reference of a typed property, which converts the element */
 	HOLDS_PARAMETER,   /* in any call, if the parameter is no shared variable */
@@ -34,12 +37,12 @@ static const unsigned char kinds[256] = {
 	[ZEND_ADD] = HOLDS_OPERANDS, [ZEND_SUB] = HOLDS_OPERANDS, [ZEND_MUL] = HOLDS_OPERANDS, [ZEND_DIV] = HOLDS_OPERANDS,
 	[ZEND_MOD] = HOLDS_OPERANDS, [ZEND_POW] = HOLDS_OPERANDS, [ZEND_SL] = HOLDS_OPERANDS, [ZEND_SR] = HOLDS_OPERANDS,
 	[ZEND_CONCAT] = HOLDS_OPERANDS, [ZEND_FAST_CONCAT] = HOLDS_OPERANDS, [ZEND_BW_OR] = HOLDS_OPERANDS, [ZEND_BW_AND] = HOLDS_OPERANDS,
-	[ZEND_BW_XOR] = HOLDS_OPERANDS, [ZEND_IS_EQUAL] = HOLDS_OPERANDS, [ZEND_IS_NOT_EQUAL] = HOLDS_OPERANDS,
-	[ZEND_IS_SMALLER] = HOLDS_OPERANDS, [ZEND_IS_SMALLER_OR_EQUAL] = HOLDS_OPERANDS, [ZEND_SPACESHIP] = HOLDS_OPERANDS,
-	[ZEND_CASE] = HOLDS_OPERANDS, [ZEND_IN_ARRAY] = HOLDS_OPERANDS,
+	[ZEND_BW_XOR] = HOLDS_OPERANDS, [ZEND_IS_EQUAL] = COMPARES, [ZEND_IS_NOT_EQUAL] = COMPARES,
+	[ZEND_IS_SMALLER] = COMPARES, [ZEND_IS_SMALLER_OR_EQUAL] = COMPARES, [ZEND_SPACESHIP] = COMPARES,
+	[ZEND_CASE] = COMPARES, [ZEND_IN_ARRAY] = COMPARES,
 	[ZEND_ROPE_INIT] = HOLDS_OPERANDS, [ZEND_ROPE_ADD] = HOLDS_OPERANDS, [ZEND_ROPE_END] = HOLDS_OPERANDS,
 	[ZEND_ECHO] = HOLDS_OPERANDS, [ZEND_CAST] = HOLDS_OPERANDS, [ZEND_STRLEN] = HOLDS_OPERANDS, [ZEND_COUNT] = HOLDS_OPERANDS,
-	[ZEND_CLONE] = HOLDS_OPERANDS, [ZEND_FETCH_DIM_R] = HOLDS_OPERANDS, [ZEND_FETCH_DIM_IS] = HOLDS_OPERANDS,
+	[ZEND_CLONE] = HOLDS_OPERANDS, [ZEND_FETCH_DIM_R] = HOLDS_CONTAINER, [ZEND_FETCH_DIM_IS] = HOLDS_CONTAINER,
 	[ZEND_FETCH_OBJ_R] = HOLDS_OPERANDS, [ZEND_FETCH_OBJ_IS] = HOLDS_OPERANDS, [ZEND_VERIFY_RETURN_TYPE] = HOLDS_OPERANDS,
 	[ZEND_FE_RESET_R] = HOLDS_ITERABLE, [ZEND_FE_RESET_RW] = HOLDS_ITERABLE, [ZEND_ADD_ARRAY_UNPACK] = HOLDS_ITERABLE,
 	[ZEND_SEND_UNPACK] = HOLDS_ITERABLE, [ZEND_YIELD_FROM] = HOLDS_ITERABLE, [ZEND_FE_FETCH_R] = ITERATES, [ZEND_FE_FETCH_RW] = ITERATES,
@@ -48,7 +51,7 @@ static const unsigned char kinds[256] = {
 	[ZEND_EXIT] = HOLDS_OPERANDS,
 #endif
 #ifdef ZEND_FRAMELESS_ICALL_0
-	[ZEND_FRAMELESS_ICALL_1] = HOLDS_OPERANDS, [ZEND_FRAMELESS_ICALL_2] = HOLDS_OPERANDS, [ZEND_FRAMELESS_ICALL_3] = HOLDS_OPERANDS,
+	[ZEND_FRAMELESS_ICALL_1] = COMPARES, [ZEND_FRAMELESS_ICALL_2] = COMPARES, [ZEND_FRAMELESS_ICALL_3] = COMPARES,
 #endif
 };
 
@@ -64,19 +67,24 @@ static bool is_shared(const zend_execute_data *frame, int type, znode_op operand
 		&& (Z_TYPE_P(variable) == IS_INDIRECT || (Z_TYPE_P(variable) == IS_REFERENCE && Z_REFCOUNT_P(variable) > 1));
 }
 
+static bool is_object(const zend_execute_data *frame, int type, znode_op operand)
+{
+	const zval *value = ZEND_CALL_VAR(frame, operand.var);
+
+	if (!(type & (IS_VAR | IS_CV | IS_TMP_VAR))) {
+		return false;
+	}
+	if (Z_TYPE_P(value) == IS_INDIRECT) {
+		value = Z_INDIRECT_P(value);
+	}
+	ZVAL_DEREF(value);
+	return Z_TYPE_P(value) == IS_OBJECT;
+}
+
 /* Whether the element that is written is one of an object, such as an ArrayObject. */
 static bool is_element_of_object(const zend_execute_data *frame, const zend_op *opline)
 {
-	const zval *container = ZEND_CALL_VAR(frame, opline->op1.var);
-
-	if ((opline->opcode != ZEND_ASSIGN_DIM && opline->opcode != ZEND_ASSIGN_DIM_OP) || !(opline->op1_type & (IS_VAR | IS_CV))) {
-		return false;
-	}
-	if (Z_TYPE_P(container) == IS_INDIRECT) {
-		container = Z_INDIRECT_P(container);
-	}
-	ZVAL_DEREF(container);
-	return Z_TYPE_P(container) == IS_OBJECT;
+	return (opline->opcode == ZEND_ASSIGN_DIM || opline->opcode == ZEND_ASSIGN_DIM_OP) && is_object(frame, opline->op1_type, opline->op1);
 }
 
 /* ---- what the opcode calls ---- */
@@ -147,13 +155,15 @@ static bool holds(const zend_execute_data *frame, const zend_op *opline)
 		case HOLDS_FOUND_VALUE:
 			return opline->op1_type == IS_VAR || is_shared(frame, opline->op1_type, opline->op1) || is_element_of_object(frame, opline);
 		case HOLDS_OPERANDS:
+		case HOLDS_CONTAINER:
+		case COMPARES:
 			return has_shared_operands(frame, opline);
 		default:
 			return false;
 	}
 }
 
-static bool leaves(const zend_execute_data *frame, const zend_op *opline, const zend_function *called)
+static bool leaves(zend_execute_data *frame, const zend_op *opline, const zend_function *called)
 {
 	switch (kinds[opline->opcode]) {
 		case LEAVES:
@@ -162,6 +172,10 @@ static bool leaves(const zend_execute_data *frame, const zend_op *opline, const 
 			return !holds(frame, opline) && !has_shared_operands(frame, opline);
 		case HOLDS_OPERANDS:
 			return !holds(frame, opline);
+		case HOLDS_CONTAINER:
+			return !holds(frame, opline) && !is_object(frame, opline->op1_type, opline->op1);
+		case COMPARES:
+			return !holds(frame, opline) && !hearth_marks_in_object(frame);
 		case HOLDS_ITERABLE:
 			return !is_get_iterator(called) || !is_shared(frame, opline->op1_type, opline->op1);
 		case ITERATES:
@@ -182,7 +196,7 @@ static bool is_delegating(const zend_execute_data *frame)
 }
 
 /* Whether the code of `frame` holds a place in the middle of this call. A function of C that ends a value may be in the middle of an array. */
-static bool holds_place(const zend_execute_data *frame, const zend_execute_data *call)
+static bool holds_place(zend_execute_data *frame, const zend_execute_data *call)
 {
 	if (!ZEND_USER_CODE(frame->func->type)) {
 		return is_destructor(call->func);
@@ -202,8 +216,11 @@ static bool holds_place(const zend_execute_data *frame, const zend_execute_data 
 /* Calls that the script names were made by an opcode that only calls. */
 bool hearth_calls_forbid_switch(void)
 {
-	const zend_execute_data *call = EG(current_execute_data), *below;
+	zend_execute_data *call = EG(current_execute_data), *below;
 
+	if (call && call->func && UNEXPECTED(hearth_prints_object(call))) {
+		return true;
+	}
 	for (; call; call = below) {
 		below = hearth_call_below(call);
 		if (below && call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP) && below->func

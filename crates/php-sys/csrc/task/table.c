@@ -167,6 +167,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->ends = 0;
 	ZVAL_UNDEF(&task->shown_error_handler);
 	task->leases = NULL;
+	task->kept_values = NULL;
 	task->inside = NULL;
 	task->effective_task = 0;
 	task->waits_in = NULL;

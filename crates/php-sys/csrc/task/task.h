@@ -49,6 +49,7 @@ struct hearth_task {
 	hearth_use_list uses;            /* connections and streams used by the calls that it waits in */
 	hearth_inside *inside;           /* where it is inside an extension without a call: see task/inside.c */
 	hearth_marks marks;              /* marks of those calls, while it waits */
+	HashTable *kept_values;          /* what only its calls own: see task/kept_values.c; NULL: nothing */
 	struct hearth_lease *leases;       /* its leases of connection pools: see pool/lease_table.c */
 	uint64_t starter;                /* the task that started it; 0 = none */
 	uint64_t effective_task;               /* the task that it runs a function for, and which waits meanwhile; 0 = none */

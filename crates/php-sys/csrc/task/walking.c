@@ -1,30 +1,47 @@
 /*
  * C code of PHP in whose middle a task is not left because it walks a value: an array, the properties of an object, a heap, bound variables. It keeps pointers
- * into the value while it calls PHP code: `__serialize()`, the `__toString()` of an element, a comparison. In `php` only that code itself could
+ * into the value while it calls PHP code: `__serialize()`, the `__toString()` of an element, a comparison, an error handler. In `php` only that code itself could
  * change the value meanwhile; here another request could, where the value is in a static property or in an object that requests share.
  *
  * The frames tell where a task is, so the functions themselves run as ever.
  */
 #include "engine/intercept.h"
 #include "task/fiber.h"
+#include "task/marks.h"
 #include "task/no_suspend.h"
 
+#include <ext/spl/spl_array.h>
 #include <ext/spl/spl_heap.h>
 
+typedef enum kind {
+	WALKS = 1,  /* in any call: it goes over the value, or holds a place in it */
+	IN_OBJECTS, /* in any call while it is in the middle of an object: what a property has may be replaced; an array that it has stays as it is */
+	PRINTS,     /* the same, and when it waits for the client */
+	COMPUTES    /* in an error handler: it may compute the values of a class, which another request would compute again */
+} kind;
+
 /* Lower case; the class is NULL for a function. Those that are not loaded are skipped. */
-static const struct { const char *ce, *name; } walkers[] = {
-	{NULL, "serialize"}, {NULL, "igbinary_serialize"}, {NULL, "msgpack_pack"}, {NULL, "msgpack_serialize"}, {NULL, "yaml_emit"},
-	{"splobjectstorage", "serialize"}, {"spldoublylinkedlist", "serialize"}, {"arrayobject", "serialize"},
-	{NULL, "session_encode"}, {NULL, "msg_send"}, {NULL, "shm_put_var"},
-	{NULL, "apcu_store"}, {NULL, "apcu_add"}, {"hearth\\cache", "set"}, {"hearth\\cache", "add"}, {"hearth\\cache", "setmultiple"},
-	{"hearth\\cache", "compareandswap"},
+static const struct { const char *ce, *name; kind kind; } walkers[] = {
+	{NULL, "serialize", WALKS}, {NULL, "igbinary_serialize", WALKS}, {NULL, "msgpack_pack", WALKS}, {NULL, "msgpack_serialize", WALKS},
+	{NULL, "yaml_emit", WALKS}, {"splobjectstorage", "serialize", WALKS}, {"spldoublylinkedlist", "serialize", WALKS},
+	{"arrayobject", "serialize", WALKS}, {NULL, "session_encode", WALKS}, {NULL, "msg_send", WALKS}, {NULL, "shm_put_var", WALKS},
+	{NULL, "apcu_store", WALKS}, {NULL, "apcu_add", WALKS}, {"hearth\\cache", "set", WALKS}, {"hearth\\cache", "add", WALKS},
+	{"hearth\\cache", "setmultiple", WALKS}, {"hearth\\cache", "compareandswap", WALKS},
 	/* It adds up the sizes of the bound texts, calls the __toString() of bound objects, and copies the texts then. */
-	{NULL, "mysqli_stmt_execute"}, {NULL, "mysqli_execute"}, {"mysqli_stmt", "execute"},
+	{NULL, "mysqli_stmt_execute", WALKS}, {NULL, "mysqli_execute", WALKS}, {"mysqli_stmt", "execute", WALKS},
 	/* another storage, while getHash() runs */
-	{"splobjectstorage", "addall"}, {"splobjectstorage", "removeall"}, {"splobjectstorage", "removeallexcept"},
+	{"splobjectstorage", "addall", WALKS}, {"splobjectstorage", "removeall", WALKS}, {"splobjectstorage", "removeallexcept", WALKS},
+	/* A key that is converted, or an object in place of an array, is deprecated: the error handler runs. ArrayIterator has the same functions. */
+	{"arrayobject", "offsetget", WALKS}, {"arrayobject", "offsetset", WALKS}, {"arrayobject", "offsetexists", WALKS},
+	{"arrayobject", "offsetunset", WALKS}, {NULL, "end", WALKS}, {NULL, "reset", WALKS}, {NULL, "next", WALKS}, {NULL, "prev", WALKS},
+	{NULL, "var_dump", PRINTS}, {NULL, "debug_zval_dump", PRINTS}, {NULL, "var_export", IN_OBJECTS}, {NULL, "print_r", IN_OBJECTS},
+	{NULL, "in_array", IN_OBJECTS}, {NULL, "array_search", IN_OBJECTS}, {NULL, "array_keys", IN_OBJECTS}, {NULL, "min", IN_OBJECTS},
+	{NULL, "max", IN_OBJECTS}, {NULL, "sort", IN_OBJECTS}, {NULL, "rsort", IN_OBJECTS}, {NULL, "asort", IN_OBJECTS},
+	{NULL, "arsort", IN_OBJECTS}, {NULL, "array_unique", IN_OBJECTS}, {NULL, "collator_sort", IN_OBJECTS}, {NULL, "collator_asort", IN_OBJECTS},
+	{NULL, "constant", COMPUTES}, {NULL, "defined", COMPUTES}, {NULL, "get_class_vars", COMPUTES}, {NULL, "unserialize", COMPUTES},
 };
 
-/* Their handlers. Empty where no two requests run at the same time. */
+/* Their kinds, by their handlers. Empty where no two requests run at the same time. */
 static HashTable handlers;
 
 static zend_ulong key_of(zif_handler handler)
@@ -46,22 +63,70 @@ static zend_function *find(const char *ce_name, const char *name)
 
 void hearth_walking_learn(void)
 {
-	zend_hash_init(&handlers, 32, NULL, NULL, 1);
+	zval kind;
+
+	zend_hash_init(&handlers, 64, NULL, NULL, 1);
 	for (size_t i = 0; i < sizeof walkers / sizeof *walkers; i++) {
 		zend_function *function = find(walkers[i].ce, walkers[i].name);
 
 		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-			zend_hash_index_add_empty_element(&handlers, key_of(function->internal_function.handler));
+			ZVAL_LONG(&kind, walkers[i].kind);
+			zend_hash_index_update(&handlers, key_of(function->internal_function.handler), &kind);
 		}
 	}
 }
 
-static bool is_walker(const zend_function *function)
+/* The cases of an enumeration are computed by its methods, all values of a class by Reflection. */
+static bool is_of_class(const zend_function *function)
+{
+	const zend_class_entry *scope = function->common.scope;
+	const zend_module_entry *module = function->internal_function.module;
+
+	return scope && ((scope->ce_flags & ZEND_ACC_ENUM) || (module && strcmp(module->name, "Reflection") == 0));
+}
+
+static kind kind_of(const zend_function *function)
 {
 	const hearth_intercept *intercept = hearth_intercept_known(function);
-	zif_handler handler = intercept ? intercept->original : function->internal_function.handler;
+	const zval *kind = NULL;
 
-	return handlers.nNumOfElements && zend_hash_index_exists(&handlers, key_of(handler));
+	if (handlers.nNumOfElements) {
+		kind = zend_hash_index_find(&handlers, key_of(intercept ? intercept->original : function->internal_function.handler));
+	}
+	return kind ? (enum kind) Z_LVAL_P(kind) : is_of_class(function) ? COMPUTES : 0;
+}
+
+/* Whether the function is the error handler of the running request, which the engine has unset while it runs. */
+static bool is_error_handler(const zend_function *function)
+{
+	zend_fcall_info_cache cache = {0};
+	zval *handler = hearth_current && hearth_current->request ? &hearth_current->request->known_error_handler : NULL;
+	bool is = handler && Z_TYPE_P(handler) != IS_UNDEF && zend_is_callable_ex(handler, NULL, IS_CALLABLE_SUPPRESS_DEPRECATIONS, NULL, &cache, NULL)
+		&& cache.function_handler == function;
+
+	zend_release_fcall_info_cache(&cache);
+	return is;
+}
+
+/* Whether this function of C is not left in a call that it has made. */
+static bool stays(zend_execute_data *frame, const zend_function *called)
+{
+	switch (kind_of(frame->func)) {
+		case WALKS:
+			return true;
+		case IN_OBJECTS:
+		case PRINTS:
+			return hearth_marks_in_object(frame);
+		case COMPUTES:
+			return is_error_handler(called);
+		default:
+			return false;
+	}
+}
+
+bool hearth_prints_object(zend_execute_data *call)
+{
+	return !ZEND_USER_CODE(call->func->type) && UNEXPECTED(kind_of(call->func) == PRINTS) && hearth_marks_in_object(call);
 }
 
 static bool is_of_heap(const zend_function *function)
@@ -80,21 +145,32 @@ static bool is_called_by_heap(const zend_execute_data *call, const zend_execute_
 		|| (is_of_heap(function) && zend_string_equals_literal_ci(function->common.function_name, "compare"));
 }
 
-/* What serializes a value may be any function, or none: a session is written at the end of the request. */
-static bool serializes(const zend_function *function)
+/*
+ * What serializes or prints a value may be any function, or none: a session is written at the end of the request. No mark tells that print_r() is in
+ * an object while its __debugInfo() runs.
+ */
+static bool gives_content(const zend_function *function)
 {
 	const zend_string *name = function->common.function_name;
 	const zend_class_entry *scope = function->common.scope;
 
 	return scope && name && (zend_string_equals_literal_ci(name, "__serialize") || zend_string_equals_literal_ci(name, "__sleep")
+		|| zend_string_equals_literal_ci(name, "__debuginfo")
 		|| (zend_string_equals_literal_ci(name, "serialize") && instanceof_function(scope, zend_ce_serializable)));
 }
 
-/* The lowest frame of a task belongs to no function. */
-bool hearth_is_called_by_walker(const zend_execute_data *call, const zend_execute_data *below)
+/* What asks an iterator for an element points into its array, and asks for the key then. */
+static bool gives_key(const zend_function *function)
 {
-	return (below->prev_execute_data && !ZEND_USER_CODE(below->func->type) && is_walker(below->func)) || serializes(call->func)
-		|| is_called_by_heap(call, below);
+	return function->common.scope && zend_string_equals_literal_ci(function->common.function_name, "key")
+		&& instanceof_function(function->common.scope, spl_ce_ArrayIterator);
+}
+
+/* The lowest frame of a task belongs to no function. */
+bool hearth_is_called_by_walker(const zend_execute_data *call, zend_execute_data *below)
+{
+	return (below->prev_execute_data && !ZEND_USER_CODE(below->func->type) && stays(below, call->func)) || gives_content(call->func)
+		|| gives_key(call->func) || is_called_by_heap(call, below);
 }
 
 /* Whether a heap is being changed, from the running code on down. */

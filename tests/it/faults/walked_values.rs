@@ -9,18 +9,33 @@ class Node { public $list = []; }
 class Slow { public $n = 1; function __serialize(): array { usleep(20000); return ['slow']; } function __toString() { usleep(5000); return 'slow'; } }
 class Asleep { public $n = 1; function __sleep() { usleep(20000); return ['n']; } }
 class Old implements Serializable { function serialize() { usleep(20000); return 'x'; } function unserialize($text) {} function __unserialize(array $data): void {} }
+class Loads extends Old { function unserialize($text) { usleep(20000); } }
+class Debug { function __debugInfo() { usleep(20000); return ['slow']; } }
 class Named extends SplObjectStorage { function getHash($object): string { usleep(5000); return spl_object_id($object); } }
 class Heap extends SplMinHeap { protected function compare($one, $other): int { usleep(5000); return $other['n'] <=> $one['n']; } }
 return function (Hearth\Request $request): string {
     $random = mt_rand(1, 9);
+    $tree = function ($leaf) { Shared::$value = new Node; Shared::$value->list = new Node; Shared::$value->list->list = $leaf; return Shared::$value; };
     set_error_handler(fn () => usleep(20000) ?? true);
     switch ($request->path) {
         case '/property':
             $node = Shared::$value = new Node; $node->list = [new Slow, new Slow, $random];
             return md5(preg_replace('/\d;}}$/', '', serialize($node)));
-        case '/child':
-            Shared::$value = new Node; Shared::$value->list = new Node; Shared::$value->list->list = [new Asleep, new Asleep, $random];
-            return substr_count(serialize(Shared::$value), 'Asleep');
+        case '/child': return substr_count(serialize($tree([new Asleep, new Asleep, $random])), 'Asleep');
+        case '/dump': ob_start(); var_dump($tree(new Debug)); return substr_count(ob_get_clean(), 'slow');
+        case '/print': return substr_count(print_r($tree(new Debug), true), 'slow');
+        case '/export':
+            ob_start();
+            ob_start(function ($text) { usleep(2000); return $text; }, 1);
+            var_export($tree(['slow', $random]));
+            ob_end_flush();
+            return substr_count(ob_get_clean(), 'slow');
+        case '/segment':
+            $segment = Shared::$value = shm_attach(getmypid(), 10000);
+            shm_put_var($segment, 1, [new Loads, new Loads, $random]);
+            $got = shm_get_var($segment, 1);
+            shm_remove($segment);
+            return count($got);
         case '/reference': Shared::$list = [new Slow, new Slow, $random]; return substr_count(serialize(['list' => &Shared::$list]), 'slow');
         case '/interface': Shared::$list = [new Old, new Old, $random]; return substr_count(serialize(['list' => &Shared::$list]), 'Old');
         case '/sleep': Shared::$list = [new Asleep, new Asleep, $random]; return substr_count(serialize(['list' => &Shared::$list]), 'Asleep');
@@ -44,6 +59,7 @@ return function (Hearth\Request $request): string {
     $value = Shared::$value;
     Shared::$value = Shared::$list = null;
     if ($value instanceof Node) { $value->list = null; }
+    if ($value instanceof SysvSharedMemory) { shm_detach($value); }
     if ($value instanceof SplObjectStorage) { $value->removeAll(clone $value); }
     if ($value instanceof Heap) { return 'cleared ' . json_encode(count($value) < 9 && $value == [['n' => 1]]); }
     unset($value);
@@ -57,6 +73,10 @@ fn a_value_that_is_gone_over_is_not_changed_by_another_request() {
     for (target, expected) in [
         ("/property", ""),
         ("/child", "2"),
+        ("/dump", "1"),
+        ("/print", "1"),
+        ("/export", "1"),
+        ("/segment", "3"),
         ("/reference", "2"),
         ("/interface", "2"),
         ("/sleep", "2"),

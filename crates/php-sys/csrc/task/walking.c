@@ -27,6 +27,8 @@ static const struct { const char *ce, *name; kind kind; } walkers[] = {
 	{"arrayobject", "serialize", WALKS}, {NULL, "session_encode", WALKS}, {NULL, "msg_send", WALKS}, {NULL, "shm_put_var", WALKS},
 	{NULL, "apcu_store", WALKS}, {NULL, "apcu_add", WALKS}, {"hearth\\cache", "set", WALKS}, {"hearth\\cache", "add", WALKS},
 	{"hearth\\cache", "setmultiple", WALKS}, {"hearth\\cache", "compareandswap", WALKS},
+	/* It reads from the segment itself, which shm_detach() unmaps. */
+	{NULL, "shm_get_var", WALKS},
 	/* It adds up the sizes of the bound texts, calls the __toString() of bound objects, and copies the texts then. */
 	{NULL, "mysqli_stmt_execute", WALKS}, {NULL, "mysqli_execute", WALKS}, {"mysqli_stmt", "execute", WALKS},
 	/* another storage, while getHash() runs */

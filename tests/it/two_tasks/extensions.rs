@@ -93,6 +93,70 @@ fn an_image_that_is_written() {
     );
 }
 
+/// Elements are written without a call.
+#[test]
+fn elements_of_a_vector() {
+    are_refused(
+        Some("ds"),
+        "$c = new Ds\\Vector([1, 2, 3]);",
+        "return 'mapped ' . count($c->map(function ($value) { if ($value === 1) { UNTIL_GO } return $value; }));",
+        &["$c[] = 4", "unset($c[0])", "$c->clear()"],
+        "mapped 3",
+    );
+}
+
+#[test]
+fn a_converter_of_texts() {
+    are_refused(
+        None,
+        "class Replaces extends UConverter { function fromUCallback($reason, $source, $codePoint, &$error): string {
+            UNTIL_GO
+            $error = U_ZERO_ERROR; return '?'; } }
+        file_put_contents('go', ''); $c = new Replaces('ISO-8859-1', 'UTF-8'); unlink('go');",
+        "return 'converted ' . $c->convert(\"a\\u{4e00}\");",
+        &["$c->setDestinationEncoding('US-ASCII')", "$c->convert('b')"],
+        "converted a?",
+    );
+}
+
+#[test]
+fn a_formatter_of_messages() {
+    are_refused(
+        None,
+        "class Text { function __toString(): string { UNTIL_GO return 'text'; } }
+        $c = new MessageFormatter('en', 'a {0}');",
+        "return $c->format([new Text]);",
+        &[
+            "$c->setPattern('{n, number}')",
+            "msgfmt_set_pattern($c, 'b')",
+        ],
+        "a text",
+    );
+}
+
+#[test]
+fn an_unpacker_of_messages() {
+    are_refused(
+        Some("msgpack"),
+        "class Wakes { public $n = 1; function __wakeup() { UNTIL_GO } }
+        $c = new MessagePackUnpacker; $far = msgpack_pack([new Wakes, 'tail']);",
+        "$c->feed($far); $c->execute(); return 'unpacked ' . $c->data()[1];",
+        &["$c->feed(str_repeat('A', 100000))", "$c->reset()"],
+        "unpacked tail",
+    );
+}
+
+#[test]
+fn a_hash_of_a_file() {
+    are_refused(
+        None,
+        "$c = hash_init('crc32b');",
+        "stream_wrapper_register('slow', 'Slow'); return 'hashed ' . hash_update_file($c, 'slow://x');",
+        &["hash_update($c, 'x')", "hash_final($c)"],
+        "hashed 1",
+    );
+}
+
 /// A read in the middle goes on with the new size, in memory for the old one.
 #[test]
 fn a_stream_whose_chunks_grow() {

@@ -79,6 +79,8 @@ void hearth_use_learn(void);
 void hearth_use(zend_execute_data *call, zval *return_value, const hearth_intercept *intercept);
 /* Throws: the function is called on what that other task uses. */
 void hearth_use_refuse(const zend_function *function, uint64_t other);
+/* The same for what is no call of a function: takes its name, and frees it. */
+void hearth_use_refuse_what(zend_string *name, uint64_t other);
 /* task/in_use_close.c */
 bool hearth_closes_what_is_waited_on(zend_execute_data *call);
 /* Whether another task uses `what`. */

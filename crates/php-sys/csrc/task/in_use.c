@@ -178,14 +178,18 @@ static bool is_refused_by_pool(const zend_execute_data *call, const void *const 
 	return false;
 }
 
-void hearth_use_refuse(const zend_function *function, uint64_t other)
+void hearth_use_refuse_what(zend_string *name, uint64_t other)
 {
-	zend_string *name = get_function_or_method_name(function);
 	/* The other task may have ended and left a Fiber in the middle of a call. */
 	const hearth_task *task = hearth_task_by_id(other);
 
 	hearth_on_two_tasks(task ? task->owner : NULL, other, (hearth_str){ZSTR_VAL(name), ZSTR_LEN(name)});
 	zend_string_release(name);
+}
+
+void hearth_use_refuse(const zend_function *function, uint64_t other)
+{
+	hearth_use_refuse_what(get_function_or_method_name(function), other);
 }
 
 /*

@@ -100,6 +100,13 @@ void hearth_kept_release(const zend_execute_data *from);
 /* Called when the engine has freed all objects. */
 void hearth_kept_forget(void);
 
+/* task/in_use_elements.c */
+void hearth_elements_begin(void);
+/* Watches the writes to elements of objects with these handlers, which can be written to. */
+void hearth_elements_watch(zend_object_handlers *handlers);
+/* Whether a word of a table of handlers is a function that watches. */
+bool hearth_elements_is_handler(uint64_t word);
+
 /* task/inside.h */
 typedef struct hearth_inside hearth_inside;
 /* Returns the next place where `call` of the running task is inside an extension, after that one; NULL at the end. */

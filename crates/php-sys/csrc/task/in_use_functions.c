@@ -63,8 +63,12 @@ static const struct {
 	{"readdir", HEARTH_IN_USE | HEARTH_LAST_DIRECTORY},
 	{"rewinddir", HEARTH_IN_USE | HEARTH_LAST_DIRECTORY},
 	{"hash_update_stream", HEARTH_IN_USE},
+	{"hash_update_file", HEARTH_IN_USE},
 	{"hash_update", HEARTH_IN_USE},
 	{"hash_final", HEARTH_IN_USE},
+	/* the __toString() of what is formatted */
+	{"msgfmt_format", HEARTH_IN_USE},
+	{"msgfmt_set_pattern", HEARTH_IN_USE},
 	{"stream_socket_accept", HEARTH_IN_USE},
 	{"stream_socket_recvfrom", HEARTH_IN_USE},
 	{"stream_socket_sendto", HEARTH_IN_USE},
@@ -86,8 +90,8 @@ static const struct {
 	{"stream_supports_lock", HEARTH_HARMLESS},
 };
 
-/* All methods of these classes and of their subclasses: some of them wait for a stream, or run PHP code. */
-static const char *const classes[] = {"splfileobject", "directoryiterator"};
+/* All methods of these classes and of their subclasses: some of them wait for a stream, or run PHP code in the middle. */
+static const char *const classes[] = {"splfileobject", "directoryiterator", "uconverter", "messageformatter", "messagepackunpacker"};
 
 /*
  * Iterators that hold others: while one of those runs PHP code, a step of another task, or a change of the list, would free it. Covered are

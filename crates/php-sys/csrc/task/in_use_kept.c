@@ -117,7 +117,7 @@ static void on_dtor(zend_object *object)
 
 bool hearth_kept_is_handler(uint64_t word)
 {
-	return word == (uintptr_t) on_dtor;
+	return word == (uintptr_t) on_dtor || hearth_elements_is_handler(word);
 }
 
 /* Whether no part of a library that is only read holds the address; `data` is set to that. */
@@ -154,6 +154,7 @@ static void watch(const zend_object_handlers *handlers)
 	}
 	if (is_writable(handlers)) {
 		((zend_object_handlers *) handlers)->dtor_obj = on_dtor;
+		hearth_elements_watch((zend_object_handlers *) handlers);
 	}
 }
 
@@ -221,6 +222,7 @@ void hearth_kept_watch(void)
 
 	zend_hash_init(&makers, 64, NULL, NULL, 1);
 	zend_hash_init(&destructors, 16, NULL, NULL, 1);
+	hearth_elements_begin();
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		note(ce);
 	} ZEND_HASH_FOREACH_END();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{begun, classic, resident};
-use crate::support::{hearth, let_go, ok, run, until_handled};
+use crate::support::{hearth, let_go, ok, one_worker, run, until_handled};
 
 /// A visitor who is logged out stays so, also if one of his requests is under way and has the session open.
 #[test]
@@ -37,6 +37,17 @@ fn a_session_that_is_destroyed_while_it_is_open_is_not_written_again() {
             server.stop();
         }
     }
+}
+
+/// The destructor of an object in the session runs at the end of the request, as part of it.
+#[test]
+fn an_object_of_the_session_is_destroyed_while_the_request_has_its_variables() {
+    let app = r"final class Visit { public function __destruct() { error_log('destroyed by ' . json_encode($_GET)); } }
+        return function () { session_save_path(__DIR__); session_start(); $_SESSION['visit'] = new Visit(); return $_GET['from']; };";
+    let server = one_worker(app).start();
+    ok(&server.get("/?from=a"));
+    server.expect_log(r#"destroyed by {"from":"a"}"#);
+    server.stop();
 }
 
 /// What is collected while a request has it open is written at that request's end: with files it would be lost.

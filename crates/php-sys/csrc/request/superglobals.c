@@ -44,15 +44,15 @@ static void undefine_tracked(void)
 
 void hearth_superglobals_clear(void)
 {
+	/* The first, because destructors of its objects may use the others. */
+	zend_hash_del(&EG(symbol_table), names[SESSION]);
 	for (int i = 0; i < HEARTH_SUPERGLOBALS; i++) {
 		zval empty;
 
-		if (i == SESSION) {
-			zend_hash_del(&EG(symbol_table), names[i]);
-			continue;
+		if (i != SESSION) {
+			ZVAL_EMPTY_ARRAY(&empty);
+			put(i, &empty);
 		}
-		ZVAL_EMPTY_ARRAY(&empty);
-		put(i, &empty);
 	}
 	hearth_env_clear();
 	for (int i = 0; i < NUM_TRACK_VARS; i++) {

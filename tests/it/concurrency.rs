@@ -34,6 +34,23 @@ fn async_starts_at_once_and_await_gives_the_result() {
     );
 }
 
+/// `@` is not a setting of the request; background work has settings of its own.
+#[test]
+fn a_task_begins_with_the_error_reporting_of_its_request() {
+    handler(
+        0,
+        r"$before = error_reporting();
+        error_reporting(E_ERROR | E_PARSE);
+        $levels = fn () => [@Hearth\async(fn () => error_reporting())->await(), Hearth\timeout(1, fn () => error_reporting())];
+        if ($levels() !== [E_ERROR | E_PARSE, E_ERROR | E_PARSE]) { return 'set: ' . json_encode($levels()); }
+        ini_set('error_reporting', (string) E_NOTICE);
+        if ($levels() !== [E_NOTICE, E_NOTICE]) { return 'ini_set: ' . json_encode($levels()); }
+        $background = Hearth\background(fn () => error_reporting())->await();
+        ini_restore('error_reporting');
+        return $background === $before && $levels() === [$before, $before] ? 'ok' : json_encode([$before, $background, $levels()]);",
+    );
+}
+
 #[test]
 fn await_gives_the_exception() {
     handler(

@@ -141,10 +141,21 @@ static void end_broken(hearth_task *task)
 	hearth_task_object_end(task, fatal);
 }
 
+/* A task begins with the setting of its request, which `@` of the task that starts it does not change. */
+static int first_error_reporting(const hearth_task *task)
+{
+	const zend_ini_entry *entry = NULL;
+
+	if (task->job == HEARTH_JOB_CALL && !task->background && EG(modified_ini_directives)) {
+		entry = zend_hash_str_find_ptr(EG(modified_ini_directives), ZEND_STRL("error_reporting"));
+	}
+	return entry && entry->value ? (int) ZEND_STRTOL(ZSTR_VAL(entry->value), NULL, 0) : hearth_error_reporting;
+}
+
 static void run_guarded(hearth_task *task)
 {
 	if (task->job != HEARTH_JOB_ENTRY) {
-		EG(error_reporting) = hearth_error_reporting;
+		EG(error_reporting) = first_error_reporting(task);
 	}
 	zend_first_try {
 		run_job(task);

@@ -137,6 +137,8 @@ void hearth_time_out(int64_t limit);
 bool hearth_is_unwinding(void);
 /* Whether ignore_user_abort() is in force for the task's request. */
 bool hearth_task_ignores_client(const hearth_task *task);
+/* Whether the running task is in the code of a file that is included once, which must come to its end. */
+bool hearth_in_file_once(void);
 /* Writes the stack trace of where the task waits, or, for NULL, of the running code: see task/trace.c. */
 size_t hearth_task_trace(const hearth_task *task, char *at, size_t room);
 /* Writes the stack trace of the running code; for another thread. 0 where it cannot be read. */

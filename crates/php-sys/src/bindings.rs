@@ -260,6 +260,7 @@ unsafe extern "C" {
     pub fn hearth_time_out(limit: i64);
     pub fn hearth_is_unwinding() -> bool;
     pub fn hearth_task_ignores_client(task: *const hearth_task) -> bool;
+    pub fn hearth_in_file_once() -> bool;
     pub fn hearth_task_trace(
         task: *const hearth_task,
         at: *mut std::ffi::c_char,

@@ -29,6 +29,11 @@ pub enum Cancel {
 }
 
 impl Cancel {
+    /// Whether a file that is included once comes to its end first: the next wait after it is ended then.
+    pub(crate) fn lets_files_end(self) -> bool {
+        matches!(self, Cancel::ClientGone | Cancel::Task)
+    }
+
     fn message(self) -> String {
         match self {
             Cancel::Timeout(limit) => {
@@ -110,6 +115,11 @@ fn take_cancel(cell: &TaskCell) -> bool {
     let Some(why) = cell.cancel.take() else {
         return false;
     };
+    // SAFETY: reads the frames of the running task, on the engine's thread.
+    if why.lets_files_end() && unsafe { sys::hearth_in_file_once() } {
+        cell.cancel.set(Some(why));
+        return false;
+    }
     let kind = match why {
         Cancel::Timeout(_) | Cancel::Computed(_) => sys::HEARTH_THROW_TIMEOUT,
         Cancel::Task => sys::HEARTH_THROW_CANCELLED,

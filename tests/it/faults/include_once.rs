@@ -1,15 +1,27 @@
 //! Files whose code, outside of functions, waits while another request requires them once.
 
-use testkit::ServerBuilder;
+use testkit::{Server, ServerBuilder};
 
 use super::engine_calls::answers;
-use crate::support::one_worker;
+use crate::support::{one_worker, until_handled};
 
 /// `/load/NAME` requires a file once and tells what it defines; `/both` has two files that require each other.
 const LOADING: &str = r#"
 final class Loading { public static array $order = []; }
 return function (Hearth\Request $request): string {
     $name = basename($request->path);
+    if (dirname($request->path) === '/cancel') {
+        $task = Hearth\async(function () use ($name) {
+            require_once __DIR__ . "/$name.php";
+            usleep(1000);
+        });
+        $task->cancel();
+        try {
+            return $task->await() ?? 'not cancelled';
+        } catch (Hearth\CancelledError) {
+            return 'cancelled';
+        }
+    }
     if (dirname($request->path) === '/timeout') {
         try {
             return Hearth\timeout(0.02, fn () => require_once __DIR__ . "/$name.php");
@@ -101,5 +113,42 @@ fn the_wait_for_a_file_ends_with_a_timeout() {
             "[true,true,false]"
         ]
     );
+    server.stop();
+}
+
+/// The code of the file goes on to its end, and the request ends at its next wait: the file counts as included for all later requests.
+#[test]
+fn a_file_is_whole_although_the_request_that_loads_it_is_cancelled() {
+    let ways: [&dyn Fn(&Server); 3] = [
+        &|server| {
+            let mut client = server.connect();
+            client.send("GET /load/whole HTTP/1.1\r\nHost: x\r\n\r\n");
+            until_handled(server, 1);
+        },
+        &|server| drop(server.get("/timeout/whole")),
+        &|server| assert_eq!(answers(server, &["/cancel/whole"]), ["cancelled"]),
+    ];
+    for way in ways {
+        let server = loading().start();
+        way(&server);
+        assert_eq!(answers(&server, &["/load/whole"]), ["[true,true,false]"]);
+        server.stop();
+    }
+}
+
+/// What the file waits for does not come: the time limit of the request ends it.
+#[test]
+fn a_file_that_waits_for_ever_ends_with_its_request() {
+    let server = loading()
+        .file("forever.php", "<?php sleep(9); define('WHOLE', true);")
+        .args(["--request-timeout", "1"])
+        .start();
+    let mut client = server.connect();
+    client.send("GET /load/forever HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    drop(client);
+    // Its own time limit ends this one, hardly later than that of the first.
+    drop(server.get("/load/forever"));
+    assert_eq!(answers(&server, &["/load/forever"]), ["[true,false,false]"]);
     server.stop();
 }

@@ -78,6 +78,38 @@ static bool waits_for_current(const hearth_task *task)
 	return false;
 }
 
+/* Whether the call is the code of a file that is included once. */
+static bool is_once(const zend_execute_data *call)
+{
+	const zend_execute_data *by = call->prev_execute_data;
+
+	return file_of_code(call) && by && by->func && ZEND_USER_CODE(by->func->type) && by->opline->opcode == ZEND_INCLUDE_OR_EVAL
+		&& (by->opline->extended_value & (ZEND_INCLUDE_ONCE | ZEND_REQUIRE_ONCE));
+}
+
+/* Whether the handler of a request is called here, by a script in FrankenPHP's loop. */
+static bool calls_handler(const zend_execute_data *call)
+{
+	return call->func && call->func->type == ZEND_INTERNAL_FUNCTION && call->func->common.function_name
+		&& zend_string_equals_literal(call->func->common.function_name, "frankenphp_handle_request");
+}
+
+/*
+ * The file stays included: if its code were left in the middle, what it defines after that would be missing for all later requests. A
+ * classic script includes all files again.
+ */
+bool hearth_in_file_once(void)
+{
+	const zend_execute_data *call = hearth_current && hearth_current->includes && hearth_current->request ? EG(current_execute_data) : NULL;
+
+	for (; call && !calls_handler(call); call = hearth_call_below(call)) {
+		if (is_once(call)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 typedef enum { ENDED, OVERDUE, CANCELLED } outcome;
 
 static outcome wait_for(zend_string *path)

@@ -116,12 +116,16 @@ impl TaskCell {
         self.request.as_ref().map_or(0, |request| request.id)
     }
 
-    /// Cancels the task. Only the first reason counts until it is delivered.
+    /// Cancels the task. Only the first reason counts until it is delivered, unless that one may have been put off.
     pub(crate) fn cancel(&self, why: Cancel) {
         if why == Cancel::ClientGone && self.ignores_client() {
             return;
         }
-        if !self.ended.get() && self.cancel.get().is_none() {
+        let counts = self
+            .cancel
+            .get()
+            .is_none_or(|first| first.lets_files_end() && !why.lets_files_end());
+        if !self.ended.get() && counts {
             self.cancel.set(Some(why));
             self.wake();
         }

@@ -28,7 +28,7 @@ pub(crate) struct RemoteClaim {
     /// The token in the memory.
     local: u64,
     pub(crate) token: String,
-    /// The version of the whole cache when the computation began.
+    /// The version of the whole cache when the computation began; 0 if all values have ended since.
     pub(crate) epoch: i64,
 }
 
@@ -37,6 +37,10 @@ impl RemoteClaim {
     pub(crate) fn of_old_data(self) -> RemoteClaim {
         // No version is 0.
         RemoteClaim { epoch: 0, ..self }
+    }
+
+    fn is_of_old_data(&self) -> bool {
+        self.epoch == 0
     }
 }
 
@@ -48,8 +52,9 @@ impl RemoteClaims {
         self.0.remove(key);
     }
 
-    pub(crate) fn forget(&mut self) {
-        self.0.clear();
+    /// All values have ended: what is being computed is not kept. The claims are given back at the end of the computations.
+    pub(crate) fn end_values(&mut self) {
+        self.0.values_mut().for_each(|claim| claim.epoch = 0);
     }
 
     fn of(&self, key: &[u8], local: u64) -> Option<RemoteClaim> {
@@ -72,6 +77,7 @@ impl Tier {
         };
         let state = self.state();
         let claim = state.claims.of(message.key, token);
+        let claim = claim.filter(|claim| !claim.is_of_old_data());
         let is_away = matches!(state.link, Link::Away);
         if self.has_claim(message.key, token) && (claim.is_some() || is_away) {
             return Ok(claim);
@@ -268,6 +274,9 @@ pub(crate) async fn renew(tier: &Tier) {
             .cache
             .is_live_claim(Space::Computation, &key, claim.local);
         let is_live = is_live == Ok(true);
+        if is_live && claim.is_of_old_data() {
+            continue;
+        }
         let time = if is_live { CLAIMED } else { 0 };
         let is_kept = tier.keep_claim(&key, &claim, time).await;
         if !(is_live && is_kept) {

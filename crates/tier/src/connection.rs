@@ -199,7 +199,7 @@ async fn give_back(
 
 fn forget_all(tier: &Tier, state: &mut State) {
     state.order.all_move();
-    state.claims.forget();
+    state.claims.end_values();
     tier.cache.forget_all();
     state.awaited.values().for_each(|one| one.notify_waiters());
 }

@@ -180,7 +180,7 @@ impl Tier {
                 from_bool(self.cache.clear().map(|()| true))
             },
             |state, _, _: i64| {
-                state.claims.forget();
+                state.claims.end_values();
                 self.cache.forget_all();
                 sent(&Answer::Yes)
             },

@@ -88,6 +88,38 @@ fn a_computation_is_one_machines_at_a_time() {
     }
 }
 
+/// The others wait for the computation as long as it takes, and not for the end of a claim that nothing gives back.
+#[test]
+fn the_end_of_all_values_leaves_no_claim_of_a_computation() {
+    let (_redis, first, second) = two();
+    let (a, b) = workers(&first, &second);
+    for (key, by) in [("k", &a), ("l", &b)] {
+        let name = key.as_bytes();
+        let claim = |worker: &Worker| {
+            let ttl = 60_000_000;
+            worker
+                .tiered()
+                .claim(Space::Computation, name, Owner::here(1), ttl)
+        };
+        let Ok(Claim::Taken(token)) = claim(&a) else {
+            panic!("it is free");
+        };
+        a.set("other", 1);
+        by.tiered().clear().unwrap();
+        until("all has ended", || !a.has_here("other"));
+        let result = Write {
+            condition: Condition::Claimed(token),
+            ..int(key, 2)
+        };
+        a.write(&result);
+        assert_eq!(a.get(key), None);
+        let _ = a.tiered().give_back(Space::Computation, name, token);
+        let begin = Instant::now();
+        until("it is free", || matches!(claim(&b), Ok(Claim::Taken(_))));
+        assert!(begin.elapsed() < Duration::from_secs(1), "{key}");
+    }
+}
+
 /// So does a value that is written elsewhere meanwhile.
 #[test]
 fn what_is_written_during_a_computation_stays() {

@@ -3,7 +3,7 @@
 
 use testkit::Server;
 
-use crate::support::{UNTIL_GO, at_once, let_go, ok, one_worker, until_handled};
+use crate::support::{UNTIL_GO, at_once, eventually, let_go, ok, one_worker, until_handled};
 
 /// Each path but `/clear` goes over objects; `/clear` replaces what they have, and takes memory of the same sizes.
 const OBJECTS: &str = r#"
@@ -98,13 +98,16 @@ fn an_object_is_printed_whole_to_a_client_that_reads_slowly() {
             $shared = new Node; $shared->next = new Node; $shared->next->next = new Node;
             $shared->next->text = str_repeat('B', 20_000_000); $shared->next->list = [str_repeat('L', 50)];
             flush();
+            touch(__DIR__ . '/begun');
             var_dump($shared);
         };"#,
     )
     .start();
     let mut slow = server.connect();
     slow.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    until_handled(&server, 1);
+    eventually("it is printed", || {
+        server.directory().join("begun").exists()
+    });
     assert_eq!(ok(&server.get("/clear")), "cleared");
     let text = ok(&slow.response());
     assert!(text.contains(&"L".repeat(50)), "{} bytes", text.len());

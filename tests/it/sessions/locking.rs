@@ -71,6 +71,25 @@ fn one_object_serves_requests_at_once() {
     server.stop();
 }
 
+/// Each request opens it with its own session.save_path.
+#[test]
+fn one_object_keeps_the_path_of_each_request() {
+    let server = one_worker(
+        "$handler = new Hearth\\Session(); ini_set('session.use_cookies', '0'); ini_set('session.cache_limiter', '');
+        return function ($request) use ($handler) {
+            $path = $request->query('path'); ini_set('session.save_path', $path); session_set_save_handler($handler);
+            session_id('visitor' . $path); session_start(); $before = $_SESSION['path'] ?? 'new'; $_SESSION['path'] = $path;
+            usleep((int) $request->query('wait')); session_write_close(); return $before; };",
+    )
+    .start();
+    let both = ["/?path=a&wait=60000", "/?path=b&wait=20000"].map(str::to_owned);
+    for expected in [["new", "new"], ["a", "b"]] {
+        let (answers, _) = at_once(&server, &both);
+        assert_eq!(answers.iter().map(ok).collect::<Vec<_>>(), expected);
+    }
+    server.stop();
+}
+
 /// By another task of its request.
 #[test]
 fn a_session_is_not_closed_while_it_is_awaited() {

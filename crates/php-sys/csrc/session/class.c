@@ -11,7 +11,7 @@ extern zend_class_entry *php_session_id_iface_entry __attribute__((weak));
 extern zend_class_entry *php_session_update_timestamp_iface_entry __attribute__((weak));
 
 typedef struct {
-	zend_string *path;               /* NULL: not set by the constructor or open() */
+	zend_string *path;               /* NULL: set neither by the constructor nor by open() outside of requests */
 	bool fixed;                      /* the constructor set the path */
 	zend_long lifetime;              /* 0: session.gc_maxlifetime */
 	zend_object std;
@@ -54,12 +54,18 @@ static void free_session(zend_object *object)
 
 	/* Another object may get the same address. */
 	hearth_session_locks_release(self);
+	hearth_session_paths_forget(self);
 	set_path(self, NULL);
 	zend_object_std_dtor(object);
 }
 
 static hearth_str path_of(const session_object *self)
 {
+	hearth_str path;
+
+	if (!self->fixed && hearth_session_path_of(self, &path)) {
+		return path;
+	}
 	return self->path ? (hearth_str){ZSTR_VAL(self->path), ZSTR_LEN(self->path)} : (hearth_str){"", 0};
 }
 
@@ -113,7 +119,7 @@ ZEND_METHOD(Hearth_Session, open)
 		if (!check_path(path, 1)) {
 			return;
 		}
-		set_path(SELF, path);
+		hearth_current_request() ? hearth_session_path_set(SELF, path) : set_path(SELF, path);
 	}
 	RETURN_TRUE;
 }

@@ -156,6 +156,7 @@ void hearth_session_locks_release(const void *by)
 
 void hearth_session_locks_end(const hearth_request_state *request)
 {
+	hearth_session_paths_end(request);
 	for (hearth_session_lock **at = &locks; UNEXPECTED(*at);) {
 		if ((*at)->request == request) {
 			release(at);

@@ -43,6 +43,14 @@ void hearth_session_lock_release(hearth_session_lock *lock);
 /* Releases all sessions that `by` has open. */
 void hearth_session_locks_release(const void *by);
 
+/* session/paths.c: the paths that requests have opened with an object. */
+void hearth_session_path_set(const void *by, const zend_string *path);
+/* False: the running request has opened none with it. The text is valid until it opens another, or ends. */
+bool hearth_session_path_of(const void *by, hearth_str *path);
+/* The object is freed. */
+void hearth_session_paths_forget(const void *by);
+void hearth_session_paths_end(const hearth_request_state *request);
+
 /* session/store.c: common operations of both handlers. */
 /* Makes the key in the cache for a session id; false if the id is invalid. */
 bool hearth_session_valid_key(hearth_str path, zend_string *id, char buffer[HEARTH_SESSION_MAX_KEY], hearth_str *key);

@@ -155,3 +155,65 @@ fn a_heap_stays_whole_when_the_client_leaves_in_its_comparison() {
     assert_eq!(ok(&server.get("/all")), "true");
     server.stop();
 }
+
+/// The map would go on with a bucket that is gone. Its key waits after those that were put before it.
+const MAP: &str = r#"
+class Key implements Ds\Hashable {
+    function __construct(public $n) {}
+    function hash() { return 1; }
+    function equals($other): bool { if ($other->n === 'asks' || $this->n === 'asks') { usleep(20000); } return $other->n === $this->n; }
+}
+class Shared { static $map; }
+return function (Hearth\Request $request): string {
+    if ($request->path === '/clear') { Shared::$map->clear(); for ($n = 0; $n < 2000; $n++) { $own[] = str_repeat('A', 24 + $n % 400); } return 'cleared'; }
+    $map = Shared::$map = new Ds\Map;
+    for ($n = 0; $n < 3; $n++) { $map->put(new Key($n), "value $n"); }
+    return match ($request->path) {
+        '/get' => Shared::$map[new Key('asks')] ?? 'none',
+        '/isset' => isset(Shared::$map[new Key('asks')]) ? 'set' : 'none',
+        '/unset' => (function () { unset(Shared::$map[new Key('asks')]); return 'none'; })(),
+    };
+};"#;
+
+#[test]
+fn a_map_stays_whole_while_a_key_is_asked() {
+    let library = testkit::unpacked_extension("ds");
+    for target in ["/get", "/isset", "/unset"] {
+        let server = one_worker(MAP)
+            .args(["--ini", &format!("extension={}", library.display())])
+            .start();
+        for _ in 0..3 {
+            let targets = [target, "/clear"].map(str::to_owned);
+            let answers: Vec<_> = at_once(&server, &targets).0.iter().map(ok).collect();
+            assert_eq!(answers, ["none", "cleared"], "{target}");
+        }
+        server.stop();
+    }
+}
+
+/// php-oauth uses the result of a handler that has thrown.
+#[test]
+fn a_provider_of_oauth_survives_a_client_that_leaves() {
+    let library = testkit::unpacked_extension("oauth");
+    let server = one_worker(
+        r"return function (Hearth\Request $request): string {
+            if ($request->path === '/pid') { return getmypid(); }
+            $provider = new OAuthProvider(['oauth_consumer_key' => 'k', 'oauth_token' => 't', 'oauth_nonce' => 'n', 'oauth_timestamp' => '1',
+                'oauth_signature_method' => 'HMAC-SHA1', 'oauth_signature' => 'x', 'oauth_version' => '1.0']);
+            $provider->consumerHandler(function ($provider) { usleep(200000); return OAUTH_OK; });
+            $provider->timestampNonceHandler(fn () => OAUTH_OK);
+            $provider->tokenHandler(fn () => OAUTH_OK);
+            $provider->checkOAuthRequest('http://localhost/', 'GET');
+            return 'checked';
+        };",
+    )
+    .args(["--ini", &format!("extension={}", library.display())])
+    .start();
+    let pid = ok(&server.get("/pid"));
+    let mut client = server.connect();
+    client.send("GET /check HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    drop(client);
+    assert_eq!(ok(&server.get("/pid")), pid);
+    server.stop();
+}

@@ -31,6 +31,9 @@ static const struct { const char *ce, *name; kind kind; } walkers[] = {
 	{NULL, "shm_get_var", WALKS},
 	/* It adds up the sizes of the bound texts, calls the __toString() of bound objects, and copies the texts then. */
 	{NULL, "mysqli_stmt_execute", WALKS}, {NULL, "mysqli_execute", WALKS}, {"mysqli_stmt", "execute", WALKS},
+	/* They use the result of a handler even where it has thrown, as it does when the client leaves. */
+	{"oauthprovider", "checkoauthrequest", WALKS}, {"oauthprovider", "callconsumerhandler", WALKS},
+	{"oauthprovider", "calltimestampnoncehandler", WALKS}, {"oauthprovider", "calltokenhandler", WALKS},
 	/* another storage, while getHash() runs */
 	{"splobjectstorage", "addall", WALKS}, {"splobjectstorage", "removeall", WALKS}, {"splobjectstorage", "removeallexcept", WALKS},
 	/* A key that is converted, or an object in place of an array, is deprecated: the error handler runs. ArrayIterator has the same functions. */
@@ -45,6 +48,9 @@ static const struct { const char *ce, *name; kind kind; } walkers[] = {
 
 /* Their kinds, by their handlers. Empty where no two requests run at the same time. */
 static HashTable handlers;
+
+/* Ds\Hashable; NULL without that extension. */
+static const zend_class_entry *hashable;
 
 static zend_ulong key_of(zif_handler handler)
 {
@@ -76,6 +82,7 @@ void hearth_walking_learn(void)
 			zend_hash_index_update(&handlers, key_of(function->internal_function.handler), &kind);
 		}
 	}
+	hashable = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("ds\\hashable"));
 }
 
 /* The cases of an enumeration are computed by its methods, all values of a class by Reflection. */
@@ -168,11 +175,24 @@ static bool gives_key(const zend_function *function)
 		&& instanceof_function(function->common.scope, spl_ce_ArrayIterator);
 }
 
+/*
+ * Whether `$map[$key]`, isset() or unset() of a Ds\Map asks the key, in the middle of a bucket. In a method of the map other tasks' calls are
+ * refused: see task/in_use_functions.c.
+ */
+static bool is_asked_by_map(const zend_execute_data *call, const zend_execute_data *below)
+{
+	const zend_function *function = call->func;
+
+	return UNEXPECTED(hashable) && ZEND_USER_CODE(below->func->type) && function->common.scope
+		&& instanceof_function(function->common.scope, hashable) && (zend_string_equals_literal_ci(function->common.function_name, "hash")
+			|| zend_string_equals_literal_ci(function->common.function_name, "equals"));
+}
+
 /* The lowest frame of a task belongs to no function. */
 bool hearth_is_called_by_walker(const zend_execute_data *call, zend_execute_data *below)
 {
 	return (below->prev_execute_data && !ZEND_USER_CODE(below->func->type) && stays(below, call->func)) || gives_content(call->func)
-		|| gives_key(call->func) || is_called_by_heap(call, below);
+		|| gives_key(call->func) || is_called_by_heap(call, below) || is_asked_by_map(call, below);
 }
 
 /* Whether a heap is being changed, from the running code on down. */

@@ -1,4 +1,4 @@
-//! C code of PHP that prints or compares objects which requests share, and PHP code inside it that waits: what the objects have is not replaced
+//! C code of PHP that prints or compares objects which requests share, or has pointers into variables of theirs, and PHP code inside it that waits: what the objects have is not replaced
 //! meanwhile. What a method that the engine calls belongs to stays until the method has ended.
 
 use testkit::Server;
@@ -12,6 +12,11 @@ class Node { public $child; public $next; public $text; function __construct($ch
 class Shown { public $text; function __construct() { $this->text = str_repeat('s', 50); } function __debugInfo() { usleep(20000); return ['text' => $this->text]; } }
 class Text { function __construct(public $text) {} function __toString() { usleep(20000); return $this->text; } }
 class Keys extends ArrayIterator { function key(): string|int|null { usleep(20000); return parent::key(); } }
+class Order {
+    static function compare($one, $other) { return $one <=> $other; }
+    static function sort() { return usort(Shared::$value, 'self::compare'); }
+    static function walk() { return array_walk_recursive(Shared::$value, 'self::compare'); }
+}
 function tree($leaf) { $dynamic = new stdClass; $dynamic->leaf = $leaf; return new Node(new Node(new Node([$leaf, 'a']), new Node($dynamic))); }
 function shown($show, $buffer = null, $size = 0) { ob_start(); ob_start($buffer, $size); $show(); ob_end_flush(); return ob_get_clean(); }
 function storage($texts) { static $keys; $keys ??= [new Node, new Node]; $new = new SplObjectStorage; foreach ($keys as $n => $key) { $new[$key] = $texts[$n]; } return $new; }
@@ -37,7 +42,11 @@ return function (Hearth\Request $request): string {
         case '/arrays': Shared::$value = $one = new ArrayObject([new Text('x')]); Shared::$other = $other = new ArrayObject(['x']); return json_encode($one == $other);
         case '/offset': Shared::$value = $list = new ArrayObject(['a', str_repeat('b', 30)]); return $list[1.5];
         case '/method': Shared::$value = $list = new ArrayObject(['a', str_repeat('b', 30)]); return $list->offsetGet(1.5);
+        case '/seek': Shared::$value = $list = new ArrayIterator(['a', 'k' => str_repeat('b', 30)]); $list->seek(1.5); return $list->current();
         case '/end': Shared::$value = new Node(1, 2); return strlen(end(Shared::$value));
+        case '/sort-by': Shared::$value = [3, 1, 2]; Order::sort(); return json_encode(Shared::$value);
+        case '/walk': Shared::$value = [3, 1, 2]; return json_encode(Order::walk());
+        case '/extract': Shared::$value = ['a' => 1, 'b' => 2]; return extract(Shared::$value, EXTR_PREFIX_ALL, null);
         case '/key': Shared::$value = $list = new ArrayObject(['k' => str_repeat('b', 30)], 0, Keys::class); foreach ($list as $key => $element) { return "$key $element"; }
         case '/array': Shared::$value = new Keys(['k' => str_repeat('b', 30)]); return json_encode(iterator_to_array(Shared::$value));
     }
@@ -69,7 +78,11 @@ fn what_an_object_has_is_not_replaced_while_it_is_printed_or_compared() {
         ("/arrays", "true"),
         ("/offset", &"b".repeat(30)),
         ("/method", &"b".repeat(30)),
+        ("/seek", &"b".repeat(30)),
         ("/end", "50"),
+        ("/sort-by", "[1,2,3]"),
+        ("/walk", "true"),
+        ("/extract", "2"),
         ("/key", &format!("k {}", "b".repeat(30))),
         ("/array", &format!(r#"{{"k":"{}"}}"#, "b".repeat(30))),
     ] {

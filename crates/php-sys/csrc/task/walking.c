@@ -17,7 +17,7 @@ typedef enum kind {
 	WALKS = 1,  /* in any call: it goes over the value, or holds a place in it */
 	IN_OBJECTS, /* in any call while it is in the middle of an object: what a property has may be replaced; an array that it has stays as it is */
 	PRINTS,     /* the same, and when it waits for the client */
-	COMPUTES    /* in an error handler: it may compute the values of a class, which another request would compute again */
+	IN_ERRORS   /* in an error handler: it may compute the values of a class, which another request would compute again, or point into its object */
 } kind;
 
 /* Lower case; the class is NULL for a function. Those that are not loaded are skipped. */
@@ -36,14 +36,11 @@ static const struct { const char *ce, *name; kind kind; } walkers[] = {
 	{"oauthprovider", "calltimestampnoncehandler", WALKS}, {"oauthprovider", "calltokenhandler", WALKS},
 	/* another storage, while getHash() runs */
 	{"splobjectstorage", "addall", WALKS}, {"splobjectstorage", "removeall", WALKS}, {"splobjectstorage", "removeallexcept", WALKS},
-	/* A key that is converted, or an object in place of an array, is deprecated: the error handler runs. ArrayIterator has the same functions. */
-	{"arrayobject", "offsetget", WALKS}, {"arrayobject", "offsetset", WALKS}, {"arrayobject", "offsetexists", WALKS},
-	{"arrayobject", "offsetunset", WALKS}, {NULL, "end", WALKS}, {NULL, "reset", WALKS}, {NULL, "next", WALKS}, {NULL, "prev", WALKS},
 	{NULL, "var_dump", PRINTS}, {NULL, "debug_zval_dump", PRINTS}, {NULL, "var_export", IN_OBJECTS}, {NULL, "print_r", IN_OBJECTS},
 	{NULL, "in_array", IN_OBJECTS}, {NULL, "array_search", IN_OBJECTS}, {NULL, "array_keys", IN_OBJECTS}, {NULL, "min", IN_OBJECTS},
 	{NULL, "max", IN_OBJECTS}, {NULL, "sort", IN_OBJECTS}, {NULL, "rsort", IN_OBJECTS}, {NULL, "asort", IN_OBJECTS},
 	{NULL, "arsort", IN_OBJECTS}, {NULL, "array_unique", IN_OBJECTS}, {NULL, "collator_sort", IN_OBJECTS}, {NULL, "collator_asort", IN_OBJECTS},
-	{NULL, "constant", COMPUTES}, {NULL, "defined", COMPUTES}, {NULL, "get_class_vars", COMPUTES}, {NULL, "unserialize", COMPUTES},
+	{NULL, "constant", IN_ERRORS}, {NULL, "defined", IN_ERRORS}, {NULL, "get_class_vars", IN_ERRORS}, {NULL, "unserialize", IN_ERRORS},
 };
 
 /* Their kinds, by their handlers. Empty where no two requests run at the same time. */
@@ -85,13 +82,16 @@ void hearth_walking_learn(void)
 	hashable = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("ds\\hashable"));
 }
 
-/* The cases of an enumeration are computed by its methods, all values of a class by Reflection. */
-static bool is_of_class(const zend_function *function)
+/*
+ * The cases of an enumeration are computed by its methods, all values of a class by Reflection. Methods of SPL may have a pointer into their object when
+ * they convert an argument, which is deprecated: ArrayIterator::seek(1.5).
+ */
+static bool is_method_in_errors(const zend_function *function)
 {
 	const zend_class_entry *scope = function->common.scope;
 	const zend_module_entry *module = function->internal_function.module;
 
-	return scope && ((scope->ce_flags & ZEND_ACC_ENUM) || (module && strcmp(module->name, "Reflection") == 0));
+	return scope && ((scope->ce_flags & ZEND_ACC_ENUM) || (module && (strcmp(module->name, "Reflection") == 0 || strcmp(module->name, "SPL") == 0)));
 }
 
 static kind kind_of(const zend_function *function)
@@ -102,7 +102,7 @@ static kind kind_of(const zend_function *function)
 	if (handlers.nNumOfElements) {
 		kind = zend_hash_index_find(&handlers, key_of(intercept ? intercept->original : function->internal_function.handler));
 	}
-	return kind ? (enum kind) Z_LVAL_P(kind) : is_of_class(function) ? COMPUTES : 0;
+	return kind ? (enum kind) Z_LVAL_P(kind) : is_method_in_errors(function) ? IN_ERRORS : 0;
 }
 
 /* Whether the function is the error handler of the running request, which the engine has unset while it runs. */
@@ -117,6 +117,23 @@ static bool is_error_handler(const zend_function *function)
 	return is;
 }
 
+/*
+ * Whether the function may have a pointer into a variable that the caller has passed by reference. The error handler runs for a later parameter
+ * too: a callable such as 'self::compare' is deprecated. Functions that get references of their own may be left: see task/references.c.
+ */
+static bool has_shared_reference(const zend_function *function)
+{
+	const hearth_intercept *intercept = hearth_intercept_known(function);
+	uint32_t count = function->common.num_args + ((function->common.fn_flags & ZEND_ACC_VARIADIC) != 0);
+
+	for (uint32_t i = 1; i <= count && !(intercept && intercept->has_references); i++) {
+		if (ARG_SHOULD_BE_SENT_BY_REF(function, i)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Whether this function of C is not left in a call that it has made. */
 static bool stays(zend_execute_data *frame, const zend_function *called)
 {
@@ -126,10 +143,10 @@ static bool stays(zend_execute_data *frame, const zend_function *called)
 		case IN_OBJECTS:
 		case PRINTS:
 			return hearth_marks_in_object(frame);
-		case COMPUTES:
+		case IN_ERRORS:
 			return is_error_handler(called);
 		default:
-			return false;
+			return has_shared_reference(frame->func) && is_error_handler(called);
 	}
 }
 

@@ -165,3 +165,30 @@ fn a_cancelled_poll_of_a_library_fails_with_an_error_that_poll_may_have() {
     assert_eq!(text, "4", "EINTR");
     server.stop();
 }
+
+/// Under `php`, a wrapper that throws there takes all memory.
+#[test]
+fn scandir_ends_when_a_wrapper_of_php_code_is_cancelled() {
+    let server = one_worker(
+        r"class Slow {
+            public $context; private $names = ['one', 'two'];
+            function dir_opendir() { return true; }
+            function dir_readdir() { usleep($this->names && !isset($_GET['wait']) ? 1 : 60_000_000); return array_shift($this->names) ?? false; }
+            function dir_closedir() {}
+        }
+        stream_wrapper_register('slow', 'Slow');
+        return function ($request) {
+            if ($request->path === '/peak') { return memory_get_peak_usage() < 16_000_000 ? 'small' : 'large'; }
+            try { return Hearth\timeout(0.1, fn () => scandir('slow://x')); } catch (Hearth\TimeoutError) { return 'over'; }
+        };",
+    )
+    .start();
+    assert_eq!(ok(&server.get("/")), "over");
+    let mut client = server.connect();
+    client.send("GET /?wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    drop(client);
+    eventually("the client's request ends", || server.in_flight() == 0);
+    assert_eq!(ok(&server.get("/peak")), "small");
+    server.stop();
+}

@@ -220,6 +220,7 @@ static bool begin_residence(void)
 	hearth_no_suspend_in_engine();
 	hearth_errors_hook();
 	hearth_error_handler_hook();
+	hearth_read_directory_hook();
 	own_time_limit();
 	hearth_intercept_install();
 	hearth_superglobals_hook();
@@ -269,6 +270,7 @@ bool hearth_boot(const hearth_boot_args *args)
 		case HEARTH_CLI:
 			hearth_no_suspend_in_engine();
 			hearth_error_handler_hook();
+			hearth_read_directory_hook();
 			hearth_intercept_install();
 			return true;
 		case HEARTH_CLASSIC:

@@ -70,6 +70,8 @@ void hearth_intercept_begins(void);
 void hearth_intercept_session(void);
 void hearth_session_call(zend_execute_data *call, zval *return_value, zif_handler original);
 typedef void (*hearth_make_call)(INTERNAL_FUNCTION_PARAMETERS, const hearth_intercept *intercept);
+/* Whether only the call, and a variable of its caller, have the reference. */
+bool hearth_reference_is_of_caller(const zend_execute_data *call, const zend_reference *reference);
 /* Makes the call with references of its own in place of those that other code has too. */
 void hearth_call_with_references(INTERNAL_FUNCTION_PARAMETERS, const hearth_intercept *intercept, hearth_make_call make);
 /* Returns whether the call was refused or made. */

@@ -90,8 +90,7 @@ typedef struct {
 	zval before;
 } replaced;
 
-/* Whether only the call, and a variable of its caller, have the reference. */
-static bool is_of_caller(const zend_execute_data *call, const zend_reference *reference)
+bool hearth_reference_is_of_caller(const zend_execute_data *call, const zend_reference *reference)
 {
 	const zend_execute_data *caller = call->prev_execute_data;
 
@@ -181,7 +180,7 @@ static uint32_t replace_all(replaced list[MOST_REFERENCES], zend_execute_data *c
 	for (uint32_t i = 1; i <= ZEND_CALL_NUM_ARGS(call) && count < MOST_REFERENCES; i++) {
 		const zval *argument = ZEND_CALL_ARG(call, i);
 
-		if (Z_ISREF_P(argument) && ARG_MUST_BE_SENT_BY_REF(call->func, i) && !is_of_caller(call, Z_REF_P(argument))) {
+		if (Z_ISREF_P(argument) && ARG_MUST_BE_SENT_BY_REF(call->func, i) && !hearth_reference_is_of_caller(call, Z_REF_P(argument))) {
 			replace(&list[count++], call, i);
 		}
 	}

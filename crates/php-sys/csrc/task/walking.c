@@ -118,16 +118,18 @@ static bool is_error_handler(const zend_function *function)
 }
 
 /*
- * Whether the function may have a pointer into a variable that the caller has passed by reference. The error handler runs for a later parameter
- * too: a callable such as 'self::compare' is deprecated. Functions that get references of their own may be left: see task/references.c.
+ * Whether the function may have a pointer into a variable that is passed by reference, and that more than its caller has. The error handler runs for a
+ * later parameter too: a callable such as 'self::compare' is deprecated. Functions that get references of their own may be left: see task/references.c.
  */
-static bool has_shared_reference(const zend_function *function)
+static bool has_shared_reference(zend_execute_data *call)
 {
-	const hearth_intercept *intercept = hearth_intercept_known(function);
-	uint32_t count = function->common.num_args + ((function->common.fn_flags & ZEND_ACC_VARIADIC) != 0);
+	const hearth_intercept *intercept = hearth_intercept_known(call->func);
+	uint32_t count = intercept && intercept->has_references ? 0 : ZEND_CALL_NUM_ARGS(call);
 
-	for (uint32_t i = 1; i <= count && !(intercept && intercept->has_references); i++) {
-		if (ARG_SHOULD_BE_SENT_BY_REF(function, i)) {
+	for (uint32_t i = 1; i <= count; i++) {
+		const zval *argument = ZEND_CALL_ARG(call, i);
+
+		if (Z_ISREF_P(argument) && ARG_SHOULD_BE_SENT_BY_REF(call->func, i) && !hearth_reference_is_of_caller(call, Z_REF_P(argument))) {
 			return true;
 		}
 	}
@@ -146,7 +148,7 @@ static bool stays(zend_execute_data *frame, const zend_function *called)
 		case IN_ERRORS:
 			return is_error_handler(called);
 		default:
-			return has_shared_reference(frame->func) && is_error_handler(called);
+			return has_shared_reference(frame) && is_error_handler(called);
 	}
 }
 

@@ -177,8 +177,8 @@ function evaluated(Context $c, int $n, Closure $fn): void
         eval("enum Once$class: string { const K = [1.5 => 'k$class', 2.5 => self::A]; case A = 'a$class'; case B = self::K[1]; }
             class Uses$class { const TEXT = [1.5 => 'once$class'][1]; public static \$list = [1.5 => self::TEXT, 2.5 => Once$class::B]; public \$own = [1.5 => self::TEXT]; public function __construct(public array \$x = [1.5 => self::TEXT]) {} }");
     }
-    [$enum, $uses, $number] = ["Once$class", "Uses$class", $class];
-    withErrors($fn, function () use ($c, $n, $enum, $uses, $number, $fn) {
+    [$enum, $uses, $number, $key] = ["Once$class", "Uses$class", $class, "use $used"];
+    withErrors($fn, function () use ($c, $n, $enum, $uses, $number, $key, $fn) {
         $first = match ($n % 4) {
             0 => $enum::from("k$number"),
             1 => $uses::$list[2],
@@ -187,10 +187,10 @@ function evaluated(Context $c, int $n, Closure $fn): void
         };
         $fn();
         $first === $enum::B && $enum::K[2] === $enum::A || mixed('a case of an enumeration', $c, [$first, $enum::K]);
-        $uses::$list[$c->token] = true;
+        $uses::$list[$key] = true;
         $fn();
-        isset($uses::$list[$c->token]) || mixed('a static property', $c, $uses::$list);
+        isset($uses::$list[$key]) || mixed('a static property', $c, $uses::$list);
         (new $uses())->x[1] === $uses::TEXT && $uses::TEXT === "once$number" || mixed('a constant', $c, $uses::TEXT);
-        unset($uses::$list[$c->token]);
+        unset($uses::$list[$key]);
     });
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use testkit::Server;
 use testkit::service::{MariaDb, Postgres, Redis};
+use testkit::{Server, descriptors};
 
 use crate::piece::{self, Choice, Piece};
 use crate::random::Random;
@@ -14,7 +14,7 @@ use crate::traffic::{self, Echo, Traffic};
 
 const HANDLERS: u64 = 120;
 /// The text of one script, in its order.
-const LIBRARY: [&str; 12] = [
+const LIBRARY: [&str; 15] = [
     include_str!("app.php"),
     include_str!("exclusive.php"),
     include_str!("objects.php"),
@@ -24,17 +24,24 @@ const LIBRARY: [&str; 12] = [
     include_str!("shared.php"),
     include_str!("documents.php"),
     include_str!("opcodes.php"),
+    include_str!("requests.php"),
     include_str!("streams.php"),
     include_str!("services.php"),
+    include_str!("files.php"),
+    include_str!("pipes.php"),
     include_str!("handle.php"),
 ];
 /// A script whose compilation is a fatal error.
 const BROKEN: &str = "<?php function twice() {} function twice() {}";
 const PART: &str = "<?php nap($c, 500); return 1;";
+const PART_ONCE: &str = "<?php Required::wait(); const PART_ONCE = 1; Required::wait();";
 
 /// Growth of a worker in bytes that counts as a leak: more than pages of the heap that are in use by chance, less than a
 /// leak leaves after some thousand requests.
 const MOST_GROWTH: u64 = 24 << 20;
+
+/// More descriptors that count as a leak: what requests keep on purpose are fewer.
+const MOST_OPENED: usize = 40;
 
 /// Returns a number from the environment.
 pub(crate) fn setting(name: &str) -> Option<u64> {
@@ -175,6 +182,7 @@ fn start(plan: &Plan, echo: &Echo) -> Server {
         .env("ECHO", echo.address())
         .file("broken.php", BROKEN)
         .file("part.php", PART)
+        .file("part-once.php", PART_ONCE)
         .start()
 }
 
@@ -195,12 +203,14 @@ pub(crate) fn run(plan: &Plan) -> Vec<String> {
     };
     let mut found = send(0..plan.requests / 2);
     let before = memory(&server);
+    let opened = open(&server);
     found.extend(send(plan.requests / 2..plan.requests));
     // A tool such as valgrind keeps freed memory for a while.
     if !is_slow {
         found.extend(grown(&before, &memory(&server)));
     }
     found.extend(last_words(&server));
+    found.extend(left_open(&opened, &server));
     keep(&server);
     if found.is_empty() {
         server.stop();
@@ -232,6 +242,33 @@ fn grown(before: &[(u32, u64)], after: &[(u32, u64)]) -> Vec<String> {
     both.filter(|(_, old, new)| *new > old + MOST_GROWTH)
         .map(|(pid, old, new)| format!("worker {pid} has grown from {old} to {new} bytes"))
         .collect()
+}
+
+/// Returns how many descriptors each worker has.
+fn open(server: &Server) -> Vec<(u32, usize)> {
+    let workers = server.workers().into_iter();
+    workers.map(|pid| (pid, descriptors(pid).len())).collect()
+}
+
+/// Returns the workers that have many more descriptors than before, also when requests whose clients have left had the time
+/// to end, and the collector has run.
+fn left_open(before: &[(u32, usize)], server: &Server) -> Vec<String> {
+    let growth = || {
+        let after = open(server).into_iter();
+        let both = after.filter_map(|(pid, new)| {
+            let (_, old) = before.iter().find(|(other, _)| *other == pid)?;
+            (new > old + MOST_OPENED)
+                .then(|| format!("worker {pid} had {old} descriptors and has {new}"))
+        });
+        both.collect::<Vec<_>>()
+    };
+    for _ in 0..50 {
+        if growth().is_empty() {
+            return Vec::new();
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    growth()
 }
 
 /// Keeps files for the analysis: the log, and core files, which the kernel writes after `ulimit -c unlimited`.

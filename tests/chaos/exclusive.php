@@ -50,6 +50,12 @@ final class Alone
             mixed("$name at the same time as $token", $c, [$ended, $limit]);
         }
     }
+
+    /** A program that is being started has the file for a moment, so it is not enough to close it. */
+    public function __destruct()
+    {
+        flock($this->file, LOCK_UN);
+    }
 }
 
 /** Whether the running code may wait for others; where it may not, it computes for itself. */

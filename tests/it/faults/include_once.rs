@@ -152,3 +152,20 @@ fn a_file_that_waits_for_ever_ends_with_its_request() {
     assert_eq!(answers(&server, &["/load/forever"]), ["[true,false,false]"]);
     server.stop();
 }
+
+/// The whole loop runs in such a file, where the entry script includes it once.
+#[test]
+fn a_request_of_a_frankenphp_loop_is_cancelled() {
+    let server = one_worker("require_once __DIR__ . '/loop.php';")
+        .file(
+            "loop.php",
+            "<?php while (frankenphp_handle_request(function () { try { sleep(60); } finally { error_log('the wait has ended'); } })) {}",
+        )
+        .start();
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    drop(client);
+    server.expect_log("the wait has ended");
+    server.stop();
+}

@@ -24,6 +24,17 @@ final class Excuses
         }
     }
 
+    /** Calls the code of a `__debugInfo()`: an exception there is a fatal error. */
+    public static function unlessItThrows(Closure $fn): void
+    {
+        try {
+            self::during('all', $fn);
+        } catch (Throwable $e) {
+            self::$fatal = true;
+            throw $e;
+        }
+    }
+
     public static function fatal(): void
     {
         self::$fatal = true;

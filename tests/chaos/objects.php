@@ -72,7 +72,7 @@ final class Speaks implements IteratorAggregate, ArrayAccess, Countable, JsonSer
     public function __invoke(): mixed { return ($this->fn)(); }
     public static ?Closure $next = null;
     public static function __callStatic(string $name, array $args): mixed { [$fn, self::$next] = [self::$next, null]; return $fn ? $fn() : null; }
-    public function __debugInfo(): array { ($this->fn)(); return []; }
+    public function __debugInfo(): array { Excuses::unlessItThrows($this->fn); return []; }
     public function __clone() { ($this->fn)(); }
     public function __serialize(): array { ($this->fn)(); return []; }
     public function __unserialize(array $data): void { nothing(); }

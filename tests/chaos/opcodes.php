@@ -39,7 +39,7 @@ final class Answers implements IteratorAggregate, ArrayAccess, Countable, JsonSe
     public function __clone() { $this->call('__clone'); }
     public function __serialize(): array { return [$this->call('__serialize')]; }
     public function __unserialize(array $data): void { $this->own = $data[0]; $this->fn = null; }
-    public function __debugInfo(): array { return [$this->call('__debugInfo')]; }
+    public function __debugInfo(): array { Excuses::unlessItThrows(fn () => $this->call('__debugInfo')); return [$this->own]; }
     public function getIterator(): Iterator { return new ArrayIterator(['a' => $this->call('getIterator'), 'b' => $this->own]); }
     public function offsetExists(mixed $o): bool { return $this->call('offsetExists') !== ''; }
     public function offsetGet(mixed $o): mixed { return $this->call('offsetGet'); }

@@ -120,10 +120,14 @@ function ours(Throwable $e): bool
     return str_starts_with(get_class($e), 'Hearth');
 }
 
+/** Goes over the first of them: a list may grow as fast as it is walked. */
 function joined(iterable $nodes, Closure $fn): string
 {
-    $text = '';
+    [$text, $left] = ['', 50];
     foreach ($nodes as $node) {
+        if ($left-- === 0) {
+            break;
+        }
         $text .= is_string($node) ? $node : ($node instanceof DOMNode ? $node->textContent : $node);
         $fn();
         $text .= $node instanceof DOMElement ? $node->firstChild?->textContent : '';

@@ -153,7 +153,8 @@ fn start(plan: &Plan, echo: &Echo) -> Server {
     // Valgrind cannot start `/proc/self/exe`, by which the front is started; the front links no PHP.
     let balanced = tool.is_empty() && plan.seed.is_multiple_of(3);
     let (timeout, grace) = if tool.is_empty() {
-        ("1", "2")
+        // Where a task cannot be left, its waits block one after the other, and a busy machine makes them long.
+        ("1", "6")
     } else {
         ("5", "30")
     };

@@ -131,10 +131,14 @@ fn log_long_call(slow: u64) {
     // If the engine's thread has gone on meanwhile, the trace may be of another request.
     let is_the_same = SLOW.load(Ordering::Relaxed) == slow && DEADLINE.load(Ordering::Relaxed) != 0;
     if let Some(trace) = trace.filter(|_| is_the_same) {
-        let (place, calls) = trace.split_once('\n').unwrap_or((&trace, ""));
-        let line = format!("request is slow, inside one call: at {place}\nStack trace:\n{calls}");
+        let line = format!("request is slow, inside one call: {}", shown(&trace));
         logging::write(logging::Severity::Warn, request, line);
     }
+}
+
+fn shown(trace: &str) -> String {
+    let (place, calls) = trace.split_once('\n').unwrap_or((trace, ""));
+    format!("at {place}\nStack trace:\n{calls}")
 }
 
 /// Interrupts a task past its deadline, and ends the process past the grace. `interrupted` and the result: since when the
@@ -153,8 +157,10 @@ fn judge(deadline: u64, interrupted: Option<u64>, grace: u64) -> Option<u64> {
 }
 
 fn end_process(grace: u64) {
+    let code =
+        php::outside_trace().map_or_else(String::new, |trace| format!(": {}", shown(&trace)));
     logging::error!(
-        "a request still computes {grace} ms after it was told to stop (request.grace): ending this worker with all its requests"
+        "a request still computes {grace} ms after it was told to stop (request.grace): ending this worker with all its requests{code}"
     );
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
 }

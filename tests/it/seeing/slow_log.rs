@@ -209,6 +209,7 @@ fn is_logged_while_it_runs(classic: bool) {
         assert!(line.contains(part), "no {part} in {line}");
     }
     assert!(!line.contains("secret"), "{line}");
-    server.expect_log("a request still computes");
+    let end = server.expect_log("a request still computes");
+    assert!(end.contains(": preg_match_all()"), "{end}");
     server.stop();
 }

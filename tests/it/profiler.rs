@@ -40,6 +40,43 @@ fn xdebug_traces_each_request_on_its_own_stack() {
     assert!(depths.iter().all(|depth| *depth == depths[0]), "{depths:?}");
 }
 
+/// An extension that replaces zend_execute_ex() makes the engine call functions of a script as C code calls them.
+#[test]
+fn requests_run_at_once_beside_an_extension_that_executes_all_calls() {
+    for setting in [
+        format!(
+            "extension={}",
+            testkit::unpacked_extension("pcov").display()
+        ),
+        format!(
+            "zend_extension={}",
+            testkit::unpacked_extension("xdebug").display()
+        ),
+    ] {
+        let code = "final class Inside { public static $now = 0, $most = 0; public $most_seen;
+                function __construct() { $this->most_seen = eval('return include __DIR__ . \"/part.php\";'); }
+                function __call($name, $arguments) { return [$this->most_seen, wait()]; } }
+            function wait() { Inside::$most = max(Inside::$most, ++Inside::$now); usleep(50000); Inside::$now--; return Inside::$most; }
+            return fn () => [(new Inside())->any()[1]];";
+        let server = Server::script(code)
+            .file("part.php", "<?php return wait();")
+            .args([
+                "--workers",
+                "1",
+                "--ini",
+                &setting,
+                "--ini",
+                "xdebug.mode=develop",
+            ])
+            .start();
+        let (answers, _) = at_once(&server, &["/a", "/b", "/c"]);
+        for answer in &answers {
+            assert_eq!(ok(answer), "[3]", "{setting}");
+        }
+        server.stop();
+    }
+}
+
 /// The first code of a script runs on a stack of its own, which Xdebug takes for a fiber's.
 #[test]
 fn xdebug_traces_a_script() {

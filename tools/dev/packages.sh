@@ -82,7 +82,7 @@ extension_packages() {
 # Debian's Xdebug switches itself on, and the others are there for single tests.
 private_packages_of() {
     case $1 in
-        test) v=$(machine_php) && echo "php$v-xdebug php$v-bz2 php$v-ds php$v-gmp php$v-ldap php$v-memcache php$v-mongodb php$v-msgpack php$v-oauth php$v-soap php$v-ssh2 php-symfony-debug-bundle" ;;
+        test) v=$(machine_php) && echo "php$v-xdebug php$v-bz2 php$v-ds php$v-gmp php$v-ldap php$v-memcache php$v-mongodb php$v-msgpack php$v-oauth php$v-pcov php$v-soap php$v-ssh2 php-symfony-debug-bundle" ;;
     esac
 }
 

@@ -19,4 +19,28 @@ static inline zend_execute_data *hearth_call_below(const zend_execute_data *call
 	return (zend_execute_data *) call->symbol_table;
 }
 
+/*
+ * Whether the engine has made the call, and not an opcode that only calls. An extension that replaces zend_execute_ex(), such as a profiler,
+ * makes the engine mark both alike.
+ */
+static inline bool hearth_is_called_by_engine(const zend_execute_data *call, const zend_execute_data *below)
+{
+	if (EXPECTED(!(ZEND_CALL_INFO(call) & ZEND_CALL_TOP))) {
+		return false;
+	}
+	if (EXPECTED(zend_execute_ex == execute_ex) || !below || !below->func || !ZEND_USER_CODE(below->func->type)) {
+		return true;
+	}
+	switch (below->opline->opcode) {
+		case ZEND_DO_FCALL:
+		case ZEND_DO_UCALL:
+		case ZEND_DO_FCALL_BY_NAME:
+			return false;
+		case ZEND_INCLUDE_OR_EVAL:
+			return !(ZEND_CALL_INFO(call) & ZEND_CALL_CODE);
+		default:
+			return true;
+	}
+}
+
 #endif

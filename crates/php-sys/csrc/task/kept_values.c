@@ -15,7 +15,7 @@ bool hearth_is_unowned(const zend_execute_data *call)
 {
 	const zend_execute_data *below = call->prev_execute_data;
 
-	return (ZEND_CALL_INFO(call) & (ZEND_CALL_TOP | ZEND_CALL_RELEASE_THIS | ZEND_CALL_CLOSURE)) == ZEND_CALL_TOP
+	return !(ZEND_CALL_INFO(call) & (ZEND_CALL_RELEASE_THIS | ZEND_CALL_CLOSURE)) && hearth_is_called_by_engine(call, below)
 		&& Z_TYPE(call->This) == IS_OBJECT && below && below->prev_execute_data;
 }
 

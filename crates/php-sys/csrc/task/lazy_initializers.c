@@ -42,7 +42,7 @@ static zend_object *argument_of(const zend_execute_data *call)
 /* Whether the engine has made the call, and not code of PHP. A generator looks like that too. */
 static bool is_by_engine(const zend_execute_data *call)
 {
-	return call->func && (ZEND_CALL_INFO(call) & (ZEND_CALL_TOP | ZEND_CALL_GENERATOR)) == ZEND_CALL_TOP;
+	return call->func && !(ZEND_CALL_INFO(call) & ZEND_CALL_GENERATOR) && hearth_is_called_by_engine(call, hearth_call_below(call));
 }
 
 /* Whether the function takes a callback, and no object whose properties it reads, as array_map(). */

@@ -223,7 +223,7 @@ bool hearth_calls_forbid_switch(void)
 	}
 	for (; call; call = below) {
 		below = hearth_call_below(call);
-		if (below && call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP) && below->func
+		if (below && call->func && hearth_is_called_by_engine(call, below) && below->func
 				&& UNEXPECTED(holds_place(below, call) || hearth_is_called_by_walker(call, below))) {
 			return true;
 		}

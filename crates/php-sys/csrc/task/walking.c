@@ -221,7 +221,7 @@ bool hearth_heap_is_changed(void)
 
 	for (; call; call = below) {
 		below = hearth_call_below(call);
-		if (below && below->func && call->func && (ZEND_CALL_INFO(call) & ZEND_CALL_TOP)
+		if (below && below->func && call->func && hearth_is_called_by_engine(call, below)
 				&& is_called_by_heap(call, below)) {
 			return true;
 		}

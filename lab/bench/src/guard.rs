@@ -7,7 +7,7 @@
 use crate::procfs;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -85,8 +85,16 @@ pub(crate) fn run(input: impl BufRead) {
         }
     }
     end_sessions(&sessions);
-    for path in directories {
-        let _ = std::fs::remove_dir_all(path);
+    directories.iter().for_each(|path| remove(path));
+}
+
+/// A process that is just ending may still have made a file in it: then it is removed again.
+fn remove(path: &Path) {
+    let until = Instant::now() + END_TIMEOUT;
+    while std::fs::remove_dir_all(path).is_err_and(|error| error.kind() != ErrorKind::NotFound)
+        && Instant::now() < until
+    {
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -102,5 +110,24 @@ fn end_sessions(sessions: &BTreeSet<u32>) {
             std::thread::sleep(Duration::from_millis(20));
             left = sessions.iter().flat_map(|s| procfs::session(*s)).collect();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_in_which_a_process_still_makes_files_is_removed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("run");
+        std::fs::create_dir(&path).expect("a directory");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..3_000).for_each(|n| drop(std::fs::File::create(path.join(n.to_string()))));
+            });
+            run(format!("/{}\n", path.display()).as_bytes());
+        });
+        assert!(!path.exists());
     }
 }

@@ -467,8 +467,6 @@ class Pool implements CacheItemPoolInterface
      */
     public function __construct(protected readonly Cache $cache = new Cache('psr-6')) {}
 
-    public function __destruct() {}
-
     public function getItem($key): CacheItemInterface {}
 
     /**

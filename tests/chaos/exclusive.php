@@ -53,11 +53,13 @@ final class Alone
         $this->file = fopen(__DIR__ . "/alone-$name", 'c+');
         if (flock($this->file, LOCK_EX | LOCK_NB)) {
             ftruncate($this->file, 0);
-            fwrite($this->file, Excuses::count('ended', $name) . " $c->token $until");
+            fwrite($this->file, Excuses::count('ended', $name) . " $c->token $until " . getmypid());
             return;
         }
-        [$ended, $token, $limit] = explode(' ', (string) stream_get_contents($this->file)) + [1e12, '', 0];
-        if (Excuses::count('begun', $name) <= (float) $ended && microtime(true) < (float) $limit && maySuspend()) {
+        [$ended, $token, $limit, $pid] = explode(' ', (string) stream_get_contents($this->file)) + [1e12, '', 0, 0];
+        // A program that a worker has started may outlive it, and has its files.
+        $lives = posix_kill((int) $pid, 0);
+        if ($lives && Excuses::count('begun', $name) <= (float) $ended && microtime(true) < (float) $limit && maySuspend()) {
             mixed("$name at the same time as $token", $c, [$ended, $limit]);
         }
     }

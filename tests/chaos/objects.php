@@ -168,7 +168,7 @@ function lazy(Context $c, int $n, int $i, Closure $fn): void
 
 function settings(Context $c, int $n, Closure $fn): void
 {
-    if (!home($c)) {
+    if (!home($c) || isset(Settings::$watched[$c->token])) {
         return;
     }
     ini_set('precision', (string) (5 + $n));

@@ -4,6 +4,8 @@
 /** What the request has set, by name. Background work and code of other requests have other values. */
 final class Settings
 {
+    /** By the token of the request that looks at its settings: its other tasks leave these alone. */
+    public static array $watched = [];
     private array $set = [];
 
     public function __construct(private Context $c, int $n)
@@ -45,6 +47,10 @@ final class Settings
     /** In a handler, `@` of the code that is in error may be in force. */
     public function check(string $when, bool $inHandler = false): void
     {
+        // The handler of errors may still run in another task.
+        if ((self::$watched[$this->c->token] ?? null) !== $this) {
+            return;
+        }
         $now = $this->now();
         $inHandler && $now['errors'] = $this->set['errors'];
         $now === $this->set || mixed("settings $when", $this->c, array_diff_assoc($now, $this->set) + ['was' => array_diff_assoc($this->set, $now)]);
@@ -59,12 +65,10 @@ function bcscaled(int $n): void
 /** Sets, waits and checks. Code in between may set something else: `$fn` only waits. */
 function set(Context $c, int $n, Closure $fn): void
 {
-    static $task = new Hearth\Local();
-    if (!home($c) || $task->get() !== null) {
+    if (!home($c) || isset(Settings::$watched[$c->token])) {
         return;
     }
-    $task->set(true);
-    $settings = new Settings($c, $n);
+    $settings = Settings::$watched[$c->token] = new Settings($c, $n);
     for ($i = 0; $i < 3; $i++) {
         $fn();
         $settings->check('after a wait');
@@ -75,9 +79,9 @@ function set(Context $c, int $n, Closure $fn): void
         Hearth\async(function () use ($settings, $fn) { $fn(); $settings->check('in a task'); })->await();
     } finally {
         restore_error_handler();
-        $task->set(null);
+        $settings->check('at the end');
+        unset(Settings::$watched[$c->token]);
     }
-    $settings->check('at the end');
 }
 
 /** The input, read in parts, by two tasks at once, before and after the form. */

@@ -120,6 +120,19 @@ fn the_end_of_all_values_leaves_no_claim_of_a_computation() {
     }
 }
 
+/// Claims the computation of the key, and returns the token.
+#[track_caller]
+fn claimed(worker: &Worker, key: &str) -> u64 {
+    let owner = Owner::here(1);
+    let claim = worker
+        .tiered()
+        .claim(Space::Computation, key.as_bytes(), owner, 60_000_000);
+    match claim {
+        Ok(Claim::Taken(token)) => token,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// So does a value that is written elsewhere meanwhile.
 #[test]
 fn what_is_written_during_a_computation_stays() {
@@ -135,15 +148,7 @@ fn what_is_written_during_a_computation_stays() {
     for (n, write) in ways.into_iter().enumerate() {
         for (m, by) in [&a, &b].into_iter().enumerate() {
             let key = format!("k {n} {m}");
-            let claim = a.tiered().claim(
-                Space::Computation,
-                key.as_bytes(),
-                Owner::here(1),
-                60_000_000,
-            );
-            let Ok(Claim::Taken(token)) = claim else {
-                panic!("{claim:?}");
-            };
+            let token = claimed(&a, &key);
             assert!(write(by, &key));
             let result = Write {
                 condition: Condition::Claimed(token),
@@ -166,15 +171,7 @@ fn what_is_written_after_a_tag_was_deleted_stays() {
     let (a, b) = workers(&first, &second);
     for key in ["k", "l"] {
         let validators = a.tiered().tags(&[b"t"]).unwrap();
-        let claim = a.tiered().claim(
-            Space::Computation,
-            key.as_bytes(),
-            Owner::here(1),
-            60_000_000,
-        );
-        let Ok(Claim::Taken(token)) = claim else {
-            panic!("{claim:?}");
-        };
+        let token = claimed(&a, key);
         b.delete_tag("t");
         until("the tag is gone", || {
             first.cache.versions(&validators).is_none()

@@ -68,23 +68,21 @@ class Pool implements CacheItemPoolInterface
 
     public function clear(): bool
     {
-        $this->deferred()->items = [];
+        $this->forget(null);
         return $this->cache->clear();
     }
 
     public function deleteItem($key): bool
     {
         $key = self::key($key);
-        unset($this->deferred()->items[$key]);
+        $this->forget([$key]);
         $this->cache->delete($key);
         return true;
     }
 
     public function deleteItems(array $keys): bool
     {
-        foreach ($keys = \array_map(self::key(...), $keys) as $key) {
-            unset($this->deferred()->items[$key]);
-        }
+        $this->forget($keys = \array_map(self::key(...), $keys));
         $this->cache->deleteMultiple($keys);
         return true;
     }
@@ -94,7 +92,7 @@ class Pool implements CacheItemPoolInterface
         if (!$item instanceof Item) {
             return false;
         }
-        unset($this->deferred()->items[$item->getKey()]);
+        $this->forget([$item->getKey()]);
         return $item->saveTo($this->cache);
     }
 
@@ -103,20 +101,20 @@ class Pool implements CacheItemPoolInterface
         if (!$item instanceof Item) {
             return false;
         }
-        $this->deferred()->items[$item->getKey()] = clone $item;
+        $this->deferred(true)->items[$item->getKey()] = clone $item;
         return true;
     }
 
     public function commit(): bool
     {
-        $saved = $this->deferred()->commit();
+        $saved = $this->deferred()?->commit() ?? true;
         return ($this->outside?->commit() ?? true) && $saved;
     }
 
     /** Returns the item that is waiting to be saved; null if there is none. */
     private function waiting(string $key): ?Item
     {
-        $item = $this->deferred()->items[$key] ?? null;
+        $item = $this->deferred()?->items[$key] ?? null;
         if ($item === null) {
             return null;
         }
@@ -125,14 +123,32 @@ class Pool implements CacheItemPoolInterface
         return $this->item($key, $lives ? $item->value() : null, $lives);
     }
 
-    /** Returns what this request has deferred: other requests of its worker may use the same pool. */
-    private function deferred(): Deferred
+    /**
+     * Takes back what is waiting to be saved.
+     *
+     * @param ?array<string> $keys null: all of it
+     */
+    private function forget(?array $keys): void
+    {
+        $deferred = $this->deferred();
+        if ($deferred !== null) {
+            $deferred->items = $keys === null ? [] : \array_diff_key($deferred->items, \array_flip($keys));
+        }
+    }
+
+    /**
+     * Returns what this request has deferred: other requests of its worker may use the same pool. Null if that is nothing, unless a place for
+     * it is to be made.
+     *
+     * @return ($make is true ? Deferred : ?Deferred)
+     */
+    private function deferred(bool $make = false): ?Deferred
     {
         if (!\function_exists('Hearth\Internal\locals') || Internal\taskId() === 0) {
-            return $this->outside ??= new Deferred($this->cache);
+            return $make ? $this->outside ??= new Deferred($this->cache) : $this->outside;
         }
         $locals = Internal\locals();
-        return $locals[$this] ??= new Deferred($this->cache);
+        return $make ? $locals[$this] ??= new Deferred($this->cache) : $locals[$this] ?? null;
     }
 
     protected function item(string $key, mixed $value, bool $hit): Item

@@ -79,7 +79,7 @@ callbacks! {
 
     fn hearth_on_two_tasks(owner: Option<&TaskCell>, task: u64, function: Cow<'_, str>) {
         let request = owner.map_or(0, TaskCell::request_id);
-        let what = format!("calls {function}() on a connection, stream or iterator");
+        let what = format!("calls {function}() on a connection, stream or other object");
         task_ref::throw_two_tasks(&what, TaskRef { task, request });
         host().two_tasks(task, TaskRef::current().task);
     }

@@ -89,7 +89,8 @@ function layered(Context $c, int $n, Closure $fn): void
     }
     array_map(stream_filter_remove(...), $n % 3 ? $filters : array_reverse($filters));
     rewind($stream);
-    str_rot13(stream_get_contents($stream)) === $text || mixed('a stream with filters', $c, $text);
+    $read = stream_get_contents($stream);
+    str_rot13($read) === $text || mixed('a stream with filters', $c, [$n, $read]);
     if ($n % 4) {
         $to = fopen(Source::at($fn), 'w');
         rewind($stream);

@@ -423,7 +423,7 @@ fn the_table_in_the_docs_is_these_rows() {
 }
 
 /// What blocks because of a lock, and the test in `locks.rs` that shows it.
-const LOCKED: [(&str, &str); 5] = [
+const LOCKED: [(&str, &str); 6] = [
     (
         "php-ldap: `ldap_bind` and whatever waits for an answer",
         "no_other_request_runs_while_ldap_waits",
@@ -439,6 +439,10 @@ const LOCKED: [(&str, &str); 5] = [
     (
         "`posix_getpwnam`, `posix_getgrgid`, `chown` by name, `getservbyname` and their relatives, with NSS modules that wait (SSSD, LDAP)",
         "no_other_request_runs_while_libc_holds_a_lock_for_a_module_of_the_name_service",
+    ),
+    (
+        "FFI: the callback of a function of a library",
+        "no_other_request_runs_while_a_library_calls_back",
     ),
     (
         "FFI: whatever waits while a `pthread` lock is held",

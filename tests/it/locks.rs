@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use testkit::Server;
 
-use crate::support::{UNTIL_GO, at_once, let_go, ok, one_worker, same, until_handled};
+use crate::support::{UNTIL_GO, at_once, eventually, let_go, ok, one_worker, same, until_handled};
 
 /// A directory server that accepts every bind, late. It lives as long as the tests.
 fn directory_server() -> u16 {
@@ -118,6 +118,55 @@ fn no_other_request_runs_while_apcu_entry_computes() {
     ))
     .start();
     assert_undivided(&server, "/entry");
+    server.stop();
+}
+
+const QSORT: &str = r"
+    $c = FFI::cdef('void qsort(void *list, size_t count, size_t size, int (*compare)(const int *, const int *));');
+    $list = $c->new('int[2]'); $list[0] = 2; $list[1] = 1;";
+
+#[test]
+fn no_other_request_runs_while_a_library_calls_back() {
+    let server = one_worker(&logging(&format!(
+        r"if ($request->path === '/sort') {{
+            {QSORT}
+            $c->qsort($list, 2, 4, function ($a, $b) use (&$log) {{ $log[] = 'begin'; usleep(100000); $log[] = 'end'; return $a[0] <=> $b[0]; }});
+            return $list[0] . $list[1];
+        }}"
+    )))
+    .args(["--ini", "ffi.enable=1"])
+    .start();
+    assert_undivided(&server, "/sort");
+    assert_eq!(ok(&server.get("/sort")), "12");
+    server.stop();
+}
+
+/// An exception in the callback would be PHP's fatal error "Throwing from FFI callbacks is not allowed".
+#[test]
+fn a_client_may_leave_while_a_library_calls_back() {
+    let server = one_worker(&format!(
+        r"return function (Hearth\Request $request) {{
+            if ($request->path !== '/sort') {{ return getmypid() . ' ' . file_get_contents('sorted'); }}
+            {QSORT}
+            $c->qsort($list, 2, 4, function ($a, $b) {{ file_put_contents('called', 'x'); usleep(200000); return $a[0] <=> $b[0]; }});
+            file_put_contents('sorted', $list[0] . $list[1]);
+        }};"
+    ))
+    .file("sorted", "not yet")
+    .args(["--ini", "ffi.enable=1"])
+    .start();
+    let before = ok(&server.get("/"));
+    let mut client = server.connect();
+    client.send("GET /sort HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the library has called back", || {
+        server.directory().join("called").exists()
+    });
+    drop(client);
+    assert_eq!(
+        ok(&server.get("/")),
+        before.replace("not yet", "12"),
+        "the worker goes on, and so does the call"
+    );
     server.stop();
 }
 

@@ -136,6 +136,15 @@ static bool has_shared_reference(zend_execute_data *call)
 	return false;
 }
 
+/*
+ * Whether FFI calls a function of a library here. The library may be in the middle of its own state when it calls back, and an exception in its callback is
+ * a fatal error.
+ */
+static bool is_of_library(const zend_function *function)
+{
+	return (function->common.fn_flags & ZEND_ACC_CALL_VIA_TRAMPOLINE) && !function->common.scope && !function->internal_function.module;
+}
+
 /* Whether this function of C is not left in a call that it has made. */
 static bool stays(zend_execute_data *frame, const zend_function *called)
 {
@@ -148,7 +157,7 @@ static bool stays(zend_execute_data *frame, const zend_function *called)
 		case IN_ERRORS:
 			return is_error_handler(called);
 		default:
-			return has_shared_reference(frame) && is_error_handler(called);
+			return is_of_library(frame->func) || (has_shared_reference(frame) && is_error_handler(called));
 	}
 }
 

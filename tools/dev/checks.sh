@@ -4,8 +4,8 @@
 passed=0
 failed=0
 # Only when they are named. phpsrc and state fetch PHP's source and take long; phpquick and statequick are the parts that do not.
-# asan and memcheck build the programs again; chaos takes hours; package installs a Debian tree; miri needs the nightly toolchain.
-more_checks='phpsrc phpquick state statequick chaos asan memcheck miri package'
+# asan and memcheck build the programs again; chaos takes hours, sweep half an hour; package installs a Debian tree; miri needs the nightly toolchain.
+more_checks='phpsrc phpquick state statequick chaos sweep asan memcheck miri package'
 all_checks='format lint arrows generated rust phpt phpunit'
 
 target_dir() {
@@ -117,6 +117,7 @@ check() {
             one phpsrc tests/php-src/run ${AREAS:-}
             ;;
         chaos) one chaos env CHAOS_SEEDS="${CHAOS_SEEDS:-100}" CHAOS_REQUESTS="${CHAOS_REQUESTS:-10000}" cargo test -p it --test chaos -- --nocapture ;;
+        sweep) one sweep env SWEEP_EVERY="${SWEEP_EVERY:-1}" cargo test -p it --test sweep -- --nocapture ;;
         package)
             packages_install deb tree
             one package tests/package/run "$(target_dir)/release"

@@ -47,6 +47,10 @@ return function (Hearth\Request $request): string {
         case '/sort': Shared::$list = ["z$random", new Slow, 'x', new Slow, 'a']; sort(Shared::$list); return count(Shared::$list);
         case '/natsort': Shared::$list = ["z$random", new Slow, 'x', new Slow, 'a']; natsort(Shared::$list); return count(Shared::$list);
         case '/strings': Shared::$list = [[$random], 'x', [2], 'a']; rsort(Shared::$list, SORT_STRING); return count(Shared::$list);
+        case '/filter': Shared::$list = [new Slow, new Slow, $random]; return count(filter_var_array(['list' => &Shared::$list])['list'] ?: [1, 2, 3]);
+        case '/filter-one':
+            Shared::$list = [new Slow, new Slow, $random];
+            return count(filter_var(['list' => &Shared::$list], FILTER_CALLBACK, ['options' => fn ($text) => usleep(20000) ?? $text])['list']);
         case '/storage':
             $from = Shared::$value = new SplObjectStorage;
             for ($n = 0; $n < 8; $n++) { $from[new stdClass] = "data $n"; }
@@ -78,6 +82,8 @@ fn a_value_that_is_gone_over_is_not_changed_by_another_request() {
         ("/export", "1"),
         ("/segment", "3"),
         ("/reference", "2"),
+        ("/filter", "3"),
+        ("/filter-one", "3"),
         ("/interface", "2"),
         ("/sleep", "2"),
         ("/igbinary", "3"),

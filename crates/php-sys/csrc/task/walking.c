@@ -15,6 +15,7 @@
 
 typedef enum kind {
 	WALKS = 1,  /* in any call: it goes over the value, or holds a place in it */
+	WALKS_ARRAY, /* where its first argument is an array */
 	IN_OBJECTS, /* in any call while it is in the middle of an object: what a property has may be replaced; an array that it has stays as it is */
 	PRINTS,     /* the same, and when it waits for the client */
 	IN_ERRORS   /* in an error handler: it may compute the values of a class, which another request would compute again, or point into its object */
@@ -27,6 +28,8 @@ static const struct { const char *ce, *name; kind kind; } walkers[] = {
 	{"arrayobject", "serialize", WALKS}, {NULL, "session_encode", WALKS}, {NULL, "msg_send", WALKS}, {NULL, "shm_put_var", WALKS},
 	{NULL, "apcu_store", WALKS}, {NULL, "apcu_add", WALKS}, {"hearth\\cache", "set", WALKS}, {"hearth\\cache", "add", WALKS},
 	{"hearth\\cache", "setmultiple", WALKS}, {"hearth\\cache", "compareandswap", WALKS},
+	/* The argument is copied, but not an array in it that is a reference. */
+	{NULL, "filter_var_array", WALKS}, {NULL, "filter_var", WALKS_ARRAY},
 	/* It reads from the segment itself, which shm_detach() unmaps. */
 	{NULL, "shm_get_var", WALKS},
 	/* It adds up the sizes of the bound texts, calls the __toString() of bound objects, and copies the texts then. */
@@ -151,6 +154,8 @@ static bool stays(zend_execute_data *frame, const zend_function *called)
 	switch (kind_of(frame->func)) {
 		case WALKS:
 			return true;
+		case WALKS_ARRAY:
+			return ZEND_CALL_NUM_ARGS(frame) > 0 && Z_TYPE_P(ZEND_CALL_ARG(frame, 1)) == IS_ARRAY;
 		case IN_OBJECTS:
 		case PRINTS:
 			return hearth_marks_in_object(frame);

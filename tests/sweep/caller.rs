@@ -64,8 +64,8 @@ impl fmt::Display for Call {
 pub(crate) enum Failed {
     /// The function has ended the request, as a fatal error does.
     Ended,
-    /// What the log says, or that the worker did not answer.
-    Broken(String),
+    /// What the log says, or that the worker did not answer; and the calls that the server has made before.
+    Broken(String, Vec<Call>),
 }
 
 /// A caller; it starts a server when there is none.
@@ -75,7 +75,7 @@ pub(crate) struct Caller {
     /// The program that the server is started under; empty: none.
     tool: String,
     /// The calls that the server has made.
-    pub(crate) made: Vec<Call>,
+    made: Vec<Call>,
 }
 
 impl Caller {
@@ -115,18 +115,23 @@ impl Caller {
                 answer["reported"] = (reports() != before).into();
                 Ok(answer)
             }
-            Ok(_) => Err(self.fail(Failed::Ended)),
+            Ok(_) => {
+                self.abandon();
+                Err(Failed::Ended)
+            }
             Err(_) => {
                 let why = self.last_words();
-                Err(self.fail(Failed::Broken(why)))
+                self.made.pop();
+                let before = std::mem::take(&mut self.made);
+                self.abandon();
+                Err(Failed::Broken(why, before))
             }
         }
     }
 
-    fn fail(&mut self, failed: Failed) -> Failed {
+    fn abandon(&mut self) {
         self.server.take().expect("a server").abandon();
         self.made.clear();
-        failed
     }
 
     fn last_words(&mut self) -> String {

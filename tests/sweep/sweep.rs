@@ -106,7 +106,6 @@ impl Part<'_> {
             return None;
         }
         self.swept.calls += 1;
-        let made = self.caller.made.clone();
         match self.caller.ask(call) {
             Ok(answer) => {
                 if answer["differs"]
@@ -121,8 +120,8 @@ impl Part<'_> {
                 Some(answer)
             }
             Err(Failed::Ended) => None,
-            Err(Failed::Broken(why)) => {
-                let cause = cause(call, made);
+            Err(Failed::Broken(why, before)) => {
+                let cause = cause(call, before);
                 self.found(&cause, &why);
                 None
             }
@@ -162,7 +161,7 @@ fn cause(last: &Call, before: Vec<Call>) -> Call {
         let breaks = before[from..]
             .iter()
             .chain([last])
-            .any(|call| matches!(caller.ask(call), Err(Failed::Broken(_))));
+            .any(|call| matches!(caller.ask(call), Err(Failed::Broken(..))));
         caller.stop();
         if breaks {
             return before.get(from).unwrap_or(last).clone();

@@ -11,7 +11,7 @@ class Asleep { public $n = 1; function __sleep() { usleep(20000); return ['n']; 
 class Old implements Serializable { function serialize() { usleep(20000); return 'x'; } function unserialize($text) {} function __unserialize(array $data): void {} }
 class Loads extends Old { function unserialize($text) { usleep(20000); } }
 class Debug { function __debugInfo() { usleep(20000); return ['slow']; } }
-class Named extends SplObjectStorage { function getHash($object): string { usleep(5000); return spl_object_id($object); } }
+class Named extends SplObjectStorage { function getHash($object): string { Shared::$value && usleep(5000); return spl_object_id($object); } }
 class Heap extends SplMinHeap { protected function compare($one, $other): int { usleep(5000); return $other['n'] <=> $one['n']; } }
 return function (Hearth\Request $request): string {
     $random = mt_rand(1, 9);
@@ -55,6 +55,12 @@ return function (Hearth\Request $request): string {
             $from = Shared::$value = new SplObjectStorage;
             for ($n = 0; $n < 8; $n++) { $from[new stdClass] = "data $n"; }
             $to = new Named; $to->addAll($from); return count($to);
+        case '/clone':
+            $from = new Named; for ($n = 0; $n < 8; $n++) { $from[new Node] = "data $n"; }
+            Shared::$value = $from; return count(clone $from);
+        case '/loop':
+            $heap = new SplMinHeap; for ($n = 0; $n < 9; $n++) { $heap->insert($n % 2 ? "text $n" : new Slow); }
+            Shared::$value = $heap; $count = 0; foreach ($heap as $element) { $count++; } return $count;
         case '/heap':
             $heap = Shared::$value = new Heap;
             for ($n = 9; $n > 0; $n--) { $heap->insert(['n' => $n]); }
@@ -64,7 +70,8 @@ return function (Hearth\Request $request): string {
     Shared::$value = Shared::$list = null;
     if ($value instanceof Node) { $value->list = null; }
     if ($value instanceof SysvSharedMemory) { shm_detach($value); }
-    if ($value instanceof SplObjectStorage) { $value->removeAll(clone $value); }
+    if ($value instanceof SplObjectStorage) { $value->removeAllExcept(new SplObjectStorage); }
+    if ($value instanceof SplMinHeap && !$value instanceof Heap) { foreach ($value as $element) { unset($element); } }
     if ($value instanceof Heap) { return 'cleared ' . json_encode(count($value) < 9 && $value == [['n' => 1]]); }
     unset($value);
     for ($n = 0; $n < 2000; $n++) { $own[] = str_repeat('A', 24 + $n % 400); }
@@ -93,6 +100,8 @@ fn a_value_that_is_gone_over_is_not_changed_by_another_request() {
         ("/natsort", "5"),
         ("/strings", "4"),
         ("/storage", "8"),
+        ("/clone", "8"),
+        ("/loop", "9"),
         ("/heap", "1"),
     ] {
         let server = one_worker(VALUES).start();

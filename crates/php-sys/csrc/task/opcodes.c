@@ -22,6 +22,7 @@ typedef enum {
 	HOLDS_ITERABLE,    /* in any call, but for getIterator() of an object in a shared variable: iterators hold their object */
 	ITERATES,          /* in any call, if the variable for the element is no reference of a typed property, which converts the element */
 	HOLDS_PARAMETER,   /* in any call, if the parameter is no shared variable */
+	CLONES,            /* in __clone(), the last step, if so is the operand: a storage that is copied asks getHash() */
 	CONSTRUCTS         /* in a constructor and a destructor: it makes the default value of a parameter */
 } kind;
 
@@ -42,7 +43,7 @@ static const unsigned char kinds[256] = {
 	[ZEND_CASE] = COMPARES, [ZEND_IN_ARRAY] = COMPARES,
 	[ZEND_ROPE_INIT] = HOLDS_OPERANDS, [ZEND_ROPE_ADD] = HOLDS_OPERANDS, [ZEND_ROPE_END] = HOLDS_OPERANDS,
 	[ZEND_ECHO] = HOLDS_OPERANDS, [ZEND_CAST] = HOLDS_OPERANDS, [ZEND_STRLEN] = HOLDS_OPERANDS, [ZEND_COUNT] = HOLDS_OPERANDS,
-	[ZEND_CLONE] = HOLDS_OPERANDS, [ZEND_FETCH_DIM_R] = HOLDS_CONTAINER, [ZEND_FETCH_DIM_IS] = HOLDS_CONTAINER,
+	[ZEND_CLONE] = CLONES, [ZEND_FETCH_DIM_R] = HOLDS_CONTAINER, [ZEND_FETCH_DIM_IS] = HOLDS_CONTAINER,
 	[ZEND_FETCH_OBJ_R] = HOLDS_OPERANDS, [ZEND_FETCH_OBJ_IS] = HOLDS_OPERANDS, [ZEND_VERIFY_RETURN_TYPE] = HOLDS_OPERANDS,
 	[ZEND_FE_RESET_R] = HOLDS_ITERABLE, [ZEND_FE_RESET_RW] = HOLDS_ITERABLE, [ZEND_ADD_ARRAY_UNPACK] = HOLDS_ITERABLE,
 	[ZEND_SEND_UNPACK] = HOLDS_ITERABLE, [ZEND_YIELD_FROM] = HOLDS_ITERABLE, [ZEND_FE_FETCH_R] = ITERATES, [ZEND_FE_FETCH_RW] = ITERATES,
@@ -118,6 +119,11 @@ static bool is_destructor(const zend_function *function)
 	return function->common.scope && function == function->common.scope->destructor;
 }
 
+static bool is_clone(const zend_function *function)
+{
+	return function->common.scope && function == function->common.scope->clone;
+}
+
 static bool is_constructor(const zend_function *function)
 {
 	return function->common.scope && function == function->common.scope->constructor;
@@ -157,6 +163,7 @@ static bool holds(const zend_execute_data *frame, const zend_op *opline)
 		case HOLDS_OPERANDS:
 		case HOLDS_CONTAINER:
 		case COMPARES:
+		case CLONES:
 			return has_shared_operands(frame, opline);
 		default:
 			return false;
@@ -182,6 +189,8 @@ static bool leaves(zend_execute_data *frame, const zend_op *opline, const zend_f
 			return !is_typed_reference(frame, opline->op2_type, opline->op2);
 		case HOLDS_PARAMETER:
 			return !is_shared(frame, IS_CV, opline->result);
+		case CLONES:
+			return !holds(frame, opline) && is_clone(called);
 		case CONSTRUCTS:
 			return is_constructor(called);
 		default:

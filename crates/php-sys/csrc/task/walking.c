@@ -7,6 +7,7 @@
  */
 #include "engine/intercept.h"
 #include "task/fiber.h"
+#include "task/inside.h"
 #include "task/marks.h"
 #include "task/no_suspend.h"
 
@@ -171,11 +172,27 @@ bool hearth_prints_object(zend_execute_data *call)
 	return !ZEND_USER_CODE(call->func->type) && UNEXPECTED(kind_of(call->func) == PRINTS) && hearth_marks_in_object(call);
 }
 
+static bool is_heap(const zend_class_entry *ce)
+{
+	return ce && (instanceof_function(ce, spl_ce_SplHeap) || instanceof_function(ce, spl_ce_SplPriorityQueue));
+}
+
 static bool is_of_heap(const zend_function *function)
 {
-	const zend_class_entry *scope = function->common.scope;
+	return is_heap(function->common.scope);
+}
 
-	return scope && (instanceof_function(scope, spl_ce_SplHeap) || instanceof_function(scope, spl_ce_SplPriorityQueue));
+/* Whether the code of the frame is in a step of an iteration over a heap, which removes an element. */
+static bool iterates_heap(const zend_execute_data *frame)
+{
+	const hearth_inside *inside = NULL;
+
+	while (UNEXPECTED(hearth_current && hearth_current->inside) && (inside = hearth_inside_of(frame, inside))) {
+		if (inside->object && is_heap(inside->object->ce)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Whether the call is made by an insertion into a heap or a removal; those of `foreach` show no other function. */
@@ -184,7 +201,7 @@ static bool is_called_by_heap(const zend_execute_data *call, const zend_execute_
 	const zend_function *function = call->func;
 
 	return (!ZEND_USER_CODE(below->func->type) && is_of_heap(below->func))
-		|| (is_of_heap(function) && zend_string_equals_literal_ci(function->common.function_name, "compare"));
+		|| (is_of_heap(function) && zend_string_equals_literal_ci(function->common.function_name, "compare")) || iterates_heap(below);
 }
 
 /*

@@ -2,10 +2,12 @@
 //!
 //! poll(2) and its relatives fail with EINTR then, and some libraries abort at any other error. Others call again at EINTR. While
 //! the exception of the cancellation propagates, such a call ends at once, too; after some, the error is one that ends a loop.
+//! PHP's TLS heeds no error of poll(2): it reads or writes again, and waits again at EAGAIN. After as many times such a call fails
+//! with ECONNRESET, as one on a connection that is lost. Streams without TLS try once, and are still open after EAGAIN.
 
 use std::cell::Cell;
 
-use libc::c_int;
+use libc::{c_int, ssize_t};
 
 use crate::{Waiter, syscall, waiter};
 
@@ -18,6 +20,8 @@ struct Ended {
     task: u64,
     fd: c_int,
     count: u32,
+    /// How often a receive or a send has followed that could not be done either.
+    tries: u32,
     /// The error after the retries.
     last: c_int,
 }
@@ -26,6 +30,7 @@ const NONE: Ended = Ended {
     task: 0,
     fd: -1,
     count: 0,
+    tries: 0,
     last: 0,
 };
 
@@ -56,17 +61,41 @@ pub fn end_early(task: u64, fd: c_int, last: c_int) -> c_int {
 /// Counts one more wait of the task on the descriptor that is ended early. Returns its error.
 fn next(task: u64, fd: c_int, last: c_int) -> c_int {
     let before = match is_ended(task, fd) {
-        Some(_) => ENDED.get().count,
-        None => 0,
+        Some(_) => ENDED.get(),
+        None => NONE,
     };
-    let count = before.saturating_add(1);
+    let count = before.count.saturating_add(1);
     ENDED.set(Ended {
         task,
         fd,
         count,
+        tries: before.tries,
         last,
     });
     if count <= RETRIES { libc::EINTR } else { last }
+}
+
+/// Returns what a receive or send on the descriptor has returned. If that is EAGAIN, again and again after a wait of the task for the
+/// descriptor was ended, the error is ECONNRESET: a loop over both ends.
+pub(crate) fn unless_ended(fd: c_int, result: ssize_t) -> ssize_t {
+    if result < 0
+        && syscall::errno() == libc::EAGAIN
+        && waiter().is_some_and(|waiter| waiter.is_unwinding() && tries_on(waiter.task(), fd))
+    {
+        syscall::set_errno(libc::ECONNRESET);
+    }
+    result
+}
+
+/// Counts one more try after a wait that was ended. Returns whether there were too many.
+fn tries_on(task: u64, fd: c_int) -> bool {
+    if is_ended(task, fd).is_none() {
+        return false;
+    }
+    let mut ended = ENDED.get();
+    ended.tries = ended.tries.saturating_add(1);
+    ENDED.set(ended);
+    ended.tries > RETRIES
 }
 
 /// Forgets a descriptor that is closed.
@@ -91,5 +120,18 @@ mod tests {
         assert_eq!((is_ended(7, 5), is_ended(8, 6)), (None, None));
         closing(6);
         assert_eq!(is_ended(7, 6), None);
+    }
+
+    #[test]
+    fn a_read_that_is_tried_again_after_each_ended_wait_fails_at_last() {
+        assert!(!tries_on(7, 5), "no wait was ended");
+        for _ in 0..RETRIES {
+            next(7, 5, libc::ECANCELED);
+            assert!(!tries_on(7, 5) && !tries_on(8, 5));
+        }
+        next(7, 5, libc::ECANCELED);
+        assert!(tries_on(7, 5));
+        next(7, 6, libc::ECANCELED);
+        assert!(!tries_on(7, 6), "each descriptor has its own");
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use libc::{c_int, c_void, iovec, size_t, sockaddr, socklen_t, ssize_t};
 
+use crate::early_end::unless_ended;
 use crate::{Interest, Waiter, installed, messages, owners, syscall, wait_ready, waiter};
 
 /// How long one call may wait, from its first wait on: SO_RCVTIMEO or SO_SNDTIMEO.
@@ -46,15 +47,15 @@ pub(crate) fn retry(
         Interest::Write => owners::refuses(fd),
     };
     if refused {
-        return -1;
+        return unless_ended(fd, -1);
     }
     let Some(waiter) = waiter.filter(|_| flags & libc::MSG_DONTWAIT == 0) else {
-        return call(flags);
+        return unless_ended(fd, call(flags));
     };
     loop {
         let result = call(flags | libc::MSG_DONTWAIT);
         if result >= 0 || syscall::errno() != libc::EAGAIN || syscall::is_nonblocking(fd) {
-            return result;
+            return unless_ended(fd, result);
         }
         if !wait_ready(waiter, fd, interest, limit.left(fd)) {
             return -1;

@@ -2,6 +2,7 @@
 
 use libc::{c_int, c_void, iovec, size_t, ssize_t};
 
+use crate::early_end::unless_ended;
 use crate::messages::{EMPTY, sendmsg};
 use crate::sockets::{received, send, sent};
 use crate::{Interest, owners, syscall, wait_ready, waiter};
@@ -37,12 +38,12 @@ fn ready_first(fd: c_int, interest: Interest) -> bool {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
     if !ready_first(fd, Interest::Read) {
-        return -1;
+        return unless_ended(fd, -1);
     }
     // SAFETY: the caller's own promise.
     let length = syscall::size(unsafe { libc::syscall(libc::SYS_read, fd, buffer, length) });
     received(fd, 0, length);
-    length
+    unless_ended(fd, length)
 }
 
 #[unsafe(no_mangle)]
@@ -59,12 +60,12 @@ unsafe extern "C" fn __read_chk(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn readv(fd: c_int, vectors: *const iovec, count: c_int) -> ssize_t {
     if !ready_first(fd, Interest::Read) {
-        return -1;
+        return unless_ended(fd, -1);
     }
     // SAFETY: the caller's own promise.
     let length = syscall::size(unsafe { libc::syscall(libc::SYS_readv, fd, vectors, count) });
     received(fd, 0, length);
-    length
+    unless_ended(fd, length)
 }
 
 /// The most vectors of one call (IOV_MAX).
@@ -95,13 +96,13 @@ unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: size_t) -> 
         syscall::size(unsafe { libc::syscall(libc::SYS_write, fd, from, n) })
     };
     if owners::refuses(fd) {
-        return -1;
+        return unless_ended(fd, -1);
     }
     if waiter().is_none() || syscall::kind(fd) == syscall::Kind::File || syscall::is_nonblocking(fd)
     {
         let wrote = real_write(0, length);
         sent(fd, wrote);
-        return wrote;
+        return unless_ended(fd, wrote);
     }
     if syscall::kind(fd) == syscall::Kind::Socket {
         // SAFETY: the caller's own promise. send(2) without flags is write(2).
@@ -144,7 +145,7 @@ unsafe fn gathered(vectors: &[iovec]) -> Vec<u8> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn writev(fd: c_int, vectors: *const iovec, count: c_int) -> ssize_t {
     if owners::refuses(fd) {
-        return -1;
+        return unless_ended(fd, -1);
     }
     let room = usize::try_from(count).unwrap_or(0);
     if waiter().is_none()
@@ -155,7 +156,7 @@ unsafe extern "C" fn writev(fd: c_int, vectors: *const iovec, count: c_int) -> s
         // SAFETY: the caller's own promise.
         let length = syscall::size(unsafe { libc::syscall(libc::SYS_writev, fd, vectors, count) });
         sent(fd, length);
-        return length;
+        return unless_ended(fd, length);
     }
     if syscall::kind(fd) == syscall::Kind::Socket {
         let mut message = EMPTY;

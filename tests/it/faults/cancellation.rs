@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use testkit::Server;
-use testkit::service::Redis;
+use testkit::service::{Nginx, Peer, Redis};
 
 use crate::support::{eventually, ok, one_worker, until_handled};
 
@@ -163,6 +164,57 @@ fn a_cancelled_poll_of_a_library_fails_with_an_error_that_poll_may_have() {
     eventually("the poll fails", || file.exists());
     let text = std::fs::read_to_string(file).expect("a file");
     assert_eq!(text, "4", "EINTR");
+    server.stop();
+}
+
+/// PHP's TLS heeds no error of poll(2), and reads again.
+#[test]
+fn a_wait_for_tls_that_is_ended_stops_no_other_request() {
+    let port = Peer::start().port;
+    let peer = Nginx::start_tls(&format!(
+        "location / {{ proxy_pass http://127.0.0.1:{port}; }}"
+    ));
+    let server = one_worker(
+        r"$silent = stream_socket_server('tcp://127.0.0.1:0');
+        return function ($request) use ($silent) {
+            $context = stream_context_create(['ssl' => ['verify_peer' => false, 'verify_peer_name' => false]]);
+            $name = substr(getenv('URL'), strlen('https://'));
+            $waits = [
+                '/stream' => fn () => file_get_contents(getenv('URL') . '/20000', context: $context),
+                '/handshake' => fn () => stream_socket_client('tls://' . stream_socket_get_name($silent, false), context: $context),
+                '/read' => function () use ($context, $name) {
+                    $stream = stream_socket_client('tls://' . $name, context: $context);
+                    fwrite($stream, 'GET /20000 HTTP/1.0' . PHP_EOL . PHP_EOL);
+                    return fgets($stream);
+                },
+            ];
+            if ($request->path === '/plain') {
+                [$near, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+                try { Hearth\timeout(0.1, fn () => fgets($near)); } catch (Hearth\TimeoutError) {}
+                fwrite($far, 'late' . PHP_EOL);
+                return fgets($near);
+            }
+            $wait = $waits[$request->query('wait') ?? $request->path] ?? fn () => 'at once';
+            if ($request->query('wait') !== null) { return $wait(); }
+            try { return Hearth\timeout(0.1, $wait); } catch (Hearth\TimeoutError) { return 'over'; }
+        };",
+    )
+    .env("URL", peer.url())
+    .start();
+    for wait in ["/stream", "/handshake", "/read"] {
+        let began = Instant::now();
+        assert_eq!(ok(&server.get(wait)), "over", "{wait}");
+        let mut client = server.connect();
+        client.send(format!("GET /?wait={wait} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        until_handled(&server, 1);
+        drop(client);
+        eventually("the client's request ends", || server.in_flight() == 0);
+        assert_eq!(ok(&server.get("/")), "at once");
+        assert!(began.elapsed() < Duration::from_secs(10), "{wait}");
+    }
+    assert_eq!(ok(&server.get("/plain")), "late\n", "it is still open");
+    let log = server.log().text();
+    assert!(!log.contains("SSL"), "{log}");
     server.stop();
 }
 

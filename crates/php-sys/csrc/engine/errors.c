@@ -226,6 +226,14 @@ static void reset_compiler(void)
 	CG(extra_fn_flags) = 0;
 }
 
+/* An extension whose wait was ended may warn of an error of its own, such as a lost connection, while the exception that ended it propagates. */
+static bool is_of_ended_wait(int type)
+{
+	const zend_object *exception = EG(exception);
+
+	return (type & (E_WARNING | E_NOTICE)) && exception && (exception->ce == cancelled_ce || exception->ce == timeout_ce);
+}
+
 /*
  * A fatal error ends one task, not the worker's others. PHP's own handler marks every object of the process as
  * destroyed before it bails out; so it only reports here, and the bailout follows.
@@ -238,6 +246,9 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 
 		hearth_boot_failed(text, length);
 		efree(text);
+	}
+	if (UNEXPECTED(is_of_ended_wait(type))) {
+		return;
 	}
 	if (!(type & HEARTH_FATAL) || (type & E_DONT_BAIL)) {
 		report_error(type, file, line, message);

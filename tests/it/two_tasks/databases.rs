@@ -299,10 +299,18 @@ fn an_sqlite3_object_its_statements_and_results() {
             ("/result", "$far->fetchArray(); return 'fetched';"),
             ("/finish", "$far->finalize(); return 'finished';"),
             ("/close", "$c->close(); return 'closed';"),
+            ("/backup", "(new SQLite3(':memory:'))->backup($c); return 'overwritten';"),
         ],
     )
     .start();
-    let refused = ["/query", "/statement", "/result", "/finish", "/close"];
+    let refused = [
+        "/query",
+        "/statement",
+        "/result",
+        "/finish",
+        "/close",
+        "/backup",
+    ];
     let answer = first_with(&server, &refused, || let_go(&server));
     assert_eq!(answer, "got late");
     assert_eq!(ok(&server.get("/finish")), "finished");

@@ -196,11 +196,18 @@ fn a_curl_handle() {
         &[
             ("/exec", "return (string) curl_exec($c);"),
             ("/reset", "curl_reset($c); return 'reset';"),
+            (
+                "/add",
+                "return (string) curl_multi_add_handle(curl_multi_init(), $c);",
+            ),
         ],
     )
     .env("URL", Peer::start().url(500))
     .start();
-    assert_eq!(first_with(&server, &["/exec", "/reset"], || {}), "late\n");
+    assert_eq!(
+        first_with(&server, &["/exec", "/reset", "/add"], || {}),
+        "late\n"
+    );
     server.stop();
 }
 
@@ -213,11 +220,17 @@ fn a_curl_handle_that_a_multi_handle_works_on() {
             ("/reset", "curl_reset($c); return 'reset';"),
             ("/set", "curl_setopt($c, CURLOPT_URL, 'http://127.0.0.1:1/'); return 'set';"),
             ("/exec", "return (string) curl_exec($c);"),
+            ("/add", "return (string) curl_multi_add_handle(curl_multi_init(), $c);"),
+            ("/remove", "return (string) curl_multi_remove_handle(curl_multi_init(), $c);"),
         ],
     )
     .env("URL", Peer::start().url(500))
     .start();
-    let answer = first_with(&server, &["/reset", "/set", "/exec"], || {});
+    let answer = first_with(
+        &server,
+        &["/reset", "/set", "/exec", "/add", "/remove"],
+        || {},
+    );
     assert_eq!(answer, "late\n");
     assert_eq!(ok(&server.get("/reset")), "reset");
     server.stop();

@@ -24,6 +24,7 @@ enum {
 	HEARTH_HARMLESS = 16,     /* it changes nothing that other tasks rely on: they may do the same, but not close it */
 	HEARTH_LAST_DIRECTORY = 32, /* without an argument it uses the directory that was opened last */
 	HEARTH_OF_RESULT = 64,    /* it queries the server about a result, which is a value of its own otherwise */
+	HEARTH_IN_USE_OBJECTS = 128, /* it changes objects among its further arguments */
 };
 
 /* State of the process that a library changes unasked. */

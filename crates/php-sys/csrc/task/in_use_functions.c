@@ -34,6 +34,9 @@ static const struct {
 	{"stream_select", HEARTH_IN_USE_SHARED | HEARTH_IN_USE_ARRAYS},
 	{"socket_select", HEARTH_IN_USE_SHARED | HEARTH_IN_USE_ARRAYS},
 	{"mysqli_poll", HEARTH_IN_USE_ARRAYS},
+	/* ext/curl empties the buffer of the handle */
+	{"curl_multi_add_handle", HEARTH_IN_USE_OBJECTS},
+	{"curl_multi_remove_handle", HEARTH_IN_USE_OBJECTS},
 	{"pg_close", HEARTH_CLOSES},
 	{"pg_field_table", HEARTH_OF_RESULT},
 	{"pg_field_type", HEARTH_OF_RESULT},
@@ -199,6 +202,17 @@ static void use_own_methods(zend_class_entry *ce)
 	} ZEND_HASH_FOREACH_END();
 }
 
+/* SQLite3::backup() writes to the connection that it is given. */
+static void use_backup(void)
+{
+	zend_class_entry *sqlite = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("sqlite3"));
+	zend_function *backup = sqlite ? zend_hash_str_find_ptr(&sqlite->function_table, ZEND_STRL("backup")) : NULL;
+
+	if (backup) {
+		hearth_intercept_of(backup)->use |= HEARTH_IN_USE_OBJECTS;
+	}
+}
+
 void hearth_intercept_use(void)
 {
 	zend_class_entry *ce;
@@ -215,6 +229,7 @@ void hearth_intercept_use(void)
 			use_own_methods(ce);
 		}
 	} ZEND_HASH_FOREACH_END();
+	use_backup();
 	hearth_iterations_watch();
 	hearth_kept_watch();
 	hearth_ssh2_urls_watch();

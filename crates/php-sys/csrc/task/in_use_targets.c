@@ -58,13 +58,21 @@ static const void *first_of(zend_execute_data *call)
 		? hearth_connection_of_result(object) : hearth_connection_of_object(object);
 }
 
+/* Returns what a further argument is, as far as the call uses that. */
+static const void *of_further(zval *argument, const hearth_intercept *intercept)
+{
+	return argument && Z_TYPE_P(argument) == IS_OBJECT && intercept && (intercept->use & HEARTH_IN_USE_OBJECTS)
+		? hearth_connection_of_object(Z_OBJ_P(argument)) : hearth_connection_of_stream(argument);
+}
+
 /*
  * Collects what the call is made on: the object of a method, the first argument of a function, and further arguments that
- * are streams too. Other arguments may be objects that many calls share, such as callbacks.
+ * are streams too. Other arguments may be objects that many calls share, such as callbacks; a few functions change those.
  */
 uint32_t hearth_use_collect(zend_execute_data *call, const void *found[HEARTH_MOST_USED])
 {
 	uint32_t arguments = MIN(ZEND_CALL_NUM_ARGS(call), HEARTH_MOST_USED), count = 0;
+	const hearth_intercept *intercept = hearth_intercept_known(call->func);
 	const void *first = first_of(call);
 
 	if (UNEXPECTED(arguments == 0) && Z_TYPE(call->This) != IS_OBJECT) {
@@ -74,10 +82,10 @@ uint32_t hearth_use_collect(zend_execute_data *call, const void *found[HEARTH_MO
 		found[count++] = first;
 	}
 	for (uint32_t i = Z_TYPE(call->This) == IS_OBJECT ? 1 : 2; i <= arguments; i++) {
-		const void *stream = hearth_connection_of_stream(hearth_argument(call, i));
+		const void *further = of_further(hearth_argument(call, i), intercept);
 
-		if (stream && count < HEARTH_MOST_USED) {
-			found[count++] = stream;
+		if (further && count < HEARTH_MOST_USED) {
+			found[count++] = further;
 		}
 	}
 	return count;

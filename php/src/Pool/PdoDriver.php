@@ -212,6 +212,10 @@ final class PdoDriver implements Driver
             $this->resetSession($entry, $pdo);
         }
         $this->resetAttributes($entry, $pdo);
+        if ($this->beginsUnseen && !$entry->watched) {
+            // A statement with rows left keeps the state of the database that it reads: the next lease would read that, and could not write.
+            $this->must(Internal\closeCursors($pdo), 'a statement with rows that were not read');
+        }
         if ($all) {
             $this->must($entry->client === Internal\clientState($pdo), 'an option or a function of the client');
         }

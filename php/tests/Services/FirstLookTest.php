@@ -204,4 +204,35 @@ final class FirstLookTest extends TestCase
             $pdo->pool()->close();
         });
     }
+
+    /** A statement with rows left keeps SQLite's snapshot of the database. */
+    public function testTheNextLeaseOfSqliteReadsWhatTheDatabaseHasNow(): void
+    {
+        if (!$this->native()) {
+            self::markTestSkipped('needs the server: which statements a connection has');
+        }
+        self::prepare();
+        $other = new \PDO('sqlite:' . \sys_get_temp_dir() . '/hearth-first-' . \getmypid() . '.sqlite');
+        $other->exec('PRAGMA journal_mode = WAL; INSERT INTO first VALUES (1), (2)');
+        $count = static fn (\PDO $pdo) => (int) $pdo->query('SELECT COUNT(*) FROM first')->fetchColumn();
+        $insert = static fn (\PDO $pdo) => $pdo->exec('INSERT INTO first VALUES (4)');
+        foreach (['auto', 'transaction'] as $reset) {
+            $this->inTask(static function () use ($reset, $other, $count, $insert): void {
+                $pool = self::pools()['PDO SQLite'](size: 1, minimumIdle: 0, borrowTimeout: 10.0, returnTimeout: 10.0, reset: $reset, logger: new ListLogger());
+                $rows = async(static fn () => $pool->with(static function (\PDO $pdo): \PDOStatement {
+                    $rows = $pdo->query('SELECT n FROM first');
+                    $rows->fetch();
+
+                    return $rows;
+                }))->await();
+                $other->exec('INSERT INTO first VALUES (3)');
+                self::assertSame($count($other), async(static fn () => $pool->with($count))->await(), $reset);
+                self::assertSame(1, async(static fn () => $pool->with($insert))->await(), $reset);
+                self::assertFalse(async(static fn () => $pool->with(static fn () => $rows->fetch()))->await(), 'the cursor is closed');
+                self::assertSame(1, $pool->stats()['created'], $reset);
+                $rows = null;
+                $pool->close();
+            });
+        }
+    }
 }

@@ -135,6 +135,11 @@ namespace Hearth\Internal {
         return '';
     }
 
+    function closeCursors(object $connection): bool
+    {
+        return true;
+    }
+
     /** A shim's task waits in no call. */
     function isInUse(object $connection): bool
     {

@@ -184,6 +184,11 @@ namespace Hearth\Internal {
     {
     }
 
+    /** @internal ends what statements of an SQLite connection of PDO still read; false if something reads on */
+    function closeCursors(object $connection): bool
+    {
+    }
+
     /** @internal whether something has come on a connection to MySQL or PostgreSQL that should be idle */
     function hasInput(object $connection): bool
     {

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 1b4b9370983d1a07ea0476455684a8f9db9c0835 */
+ * Stub hash: d993fc94ef0dbf107fdef928ceeaf0ee7e3c9688 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_Hearth_async, 0, 1, Hearth\\Task, 0)
 	ZEND_ARG_TYPE_INFO(0, fn, IS_CALLABLE, 0)
@@ -105,6 +105,8 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_clientState, 0, 
 	ZEND_ARG_TYPE_INFO(0, connection, IS_OBJECT, 0)
 ZEND_END_ARG_INFO()
 
+#define arginfo_Hearth_Internal_closeCursors arginfo_Hearth_Internal_isInUse
+
 #define arginfo_Hearth_Internal_hasInput arginfo_Hearth_Internal_isInUse
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Hearth_Internal_withTexts, 0, 1, IS_ARRAY, 0)
@@ -168,6 +170,7 @@ ZEND_FUNCTION(Hearth_Internal_mysqlThread);
 ZEND_FUNCTION(Hearth_Internal_isInterrupted);
 ZEND_FUNCTION(Hearth_Internal_isInUse);
 ZEND_FUNCTION(Hearth_Internal_clientState);
+ZEND_FUNCTION(Hearth_Internal_closeCursors);
 ZEND_FUNCTION(Hearth_Internal_hasInput);
 ZEND_FUNCTION(Hearth_Internal_withTexts);
 ZEND_FUNCTION(Hearth_Internal_hasUnreadResult);
@@ -208,6 +211,7 @@ static const zend_function_entry ext_functions[] = {
 	ZEND_NS_FALIAS("Hearth\\Internal", isInterrupted, Hearth_Internal_isInterrupted, arginfo_Hearth_Internal_isInterrupted)
 	ZEND_NS_FALIAS("Hearth\\Internal", isInUse, Hearth_Internal_isInUse, arginfo_Hearth_Internal_isInUse)
 	ZEND_NS_FALIAS("Hearth\\Internal", clientState, Hearth_Internal_clientState, arginfo_Hearth_Internal_clientState)
+	ZEND_NS_FALIAS("Hearth\\Internal", closeCursors, Hearth_Internal_closeCursors, arginfo_Hearth_Internal_closeCursors)
 	ZEND_NS_FALIAS("Hearth\\Internal", hasInput, Hearth_Internal_hasInput, arginfo_Hearth_Internal_hasInput)
 	ZEND_NS_FALIAS("Hearth\\Internal", withTexts, Hearth_Internal_withTexts, arginfo_Hearth_Internal_withTexts)
 	ZEND_NS_FALIAS("Hearth\\Internal", hasUnreadResult, Hearth_Internal_hasUnreadResult, arginfo_Hearth_Internal_hasUnreadResult)

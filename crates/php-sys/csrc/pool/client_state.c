@@ -112,13 +112,21 @@ ZEND_FUNCTION(Hearth_Internal_clientState)
 	RETURN_STR(smart_str_extract(&out));
 }
 
+/* Returns SQLite's connection; NULL for other drivers. */
+static void *sqlite_of(zval *connection)
+{
+	const pdo_dbh_t *dbh = hearth_pdo_of(connection);
+
+	return dbh && strcmp(dbh->driver->driver_name, "sqlite") == 0 ? ((const sqlite_handle *) dbh->driver_data)->db : NULL;
+}
+
 void hearth_forget_last_id(zval *connection)
 {
 	static void (*set)(void *, zend_long);
 	static bool looked_up;
-	const pdo_dbh_t *dbh = hearth_pdo_of(connection);
+	void *sqlite = sqlite_of(connection);
 
-	if (!dbh || strcmp(dbh->driver->driver_name, "sqlite") != 0) {
+	if (!sqlite) {
 		return;
 	}
 	if (!looked_up) {
@@ -126,8 +134,60 @@ void hearth_forget_last_id(zval *connection)
 		looked_up = true;
 	}
 	if (set) {
-		set(((const sqlite_handle *) dbh->driver_data)->db, 0);
+		set(sqlite, 0);
 	}
+}
+
+/* Whether a statement of the connection is between two rows. */
+static bool has_busy_statement(void *sqlite)
+{
+	void *(*next)(void *, void *) = (void *(*)(void *, void *)) dlsym(RTLD_DEFAULT, "sqlite3_next_stmt");
+	int (*is_busy)(void *) = (int (*)(void *)) dlsym(RTLD_DEFAULT, "sqlite3_stmt_busy");
+	void *statement = NULL;
+
+	while (next && is_busy && (statement = next(sqlite, statement))) {
+		if (is_busy(statement)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Does what PDOStatement::closeCursor() does, with each statement of the connection. */
+static void close_cursors(const pdo_dbh_t *dbh)
+{
+	for (uint32_t handle = 1; handle < EG(objects_store).top; handle++) {
+		zend_object *object = EG(objects_store).object_buckets[handle];
+		pdo_stmt_t *statement;
+
+		if (!IS_OBJ_VALID(object) || !hearth_is_pdo_statement(object)) {
+			continue;
+		}
+		statement = php_pdo_stmt_fetch_object(object);
+		if (statement->dbh == dbh && statement->executed && statement->methods && statement->methods->cursor_closer) {
+			statement->methods->cursor_closer(statement);
+			statement->executed = 0;
+		}
+	}
+}
+
+/*
+ * bool Hearth\Internal\closeCursors(object $connection): ends what statements of an SQLite connection still read; false if
+ * something reads on. True for other connections.
+ */
+ZEND_FUNCTION(Hearth_Internal_closeCursors)
+{
+	zval *object;
+	void *sqlite;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+		Z_PARAM_OBJECT(object)
+	ZEND_PARSE_PARAMETERS_END();
+	sqlite = sqlite_of(object);
+	if (sqlite && has_busy_statement(sqlite)) {
+		close_cursors(hearth_pdo_of(object));
+	}
+	RETURN_BOOL(!sqlite || !has_busy_statement(sqlite));
 }
 
 /* bool Hearth\Internal\isInUse(object $connection): whether a task waits in a call on the connection. */

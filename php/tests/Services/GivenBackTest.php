@@ -49,6 +49,7 @@ final class GivenBackTest extends TestCase
                         static fn () => $mysqli->query('SELECT 1'), static fn () => \mysqli_query($mysqli, 'SELECT 1'), static fn () => $mysqli->begin_transaction(),
                         static fn () => $prepared->execute(), static fn () => \mysqli_stmt_execute($prepared), static fn () => $result->free(), static fn () => $mysqli->close(),
                         static fn () => $mysqli->insert_id, static fn () => $mysqli->error, static fn () => $prepared->error,
+                        static fn () => isset($mysqli->error), static fn () => \print_r($mysqli, true), static fn () => \print_r($prepared, true),
                     ];
                 },
             ],

@@ -35,11 +35,15 @@ final class PdoDriver implements Driver
     /** Whether there is a session whose state is reset. */
     private readonly bool $hasSession;
 
+    /** Whether a connection that may have changed is closed, because its driver is one whose sessions the pool cannot reset. */
+    private readonly bool $closes;
+
     /** @param bool $transactionOnly roll back open transactions, and leave the session's state alone */
     public function __construct(private readonly string $name, private readonly bool $transactionOnly)
     {
         $this->beginsUnseen = $name === 'sqlite';
         $this->hasSession = !$transactionOnly && ($name === 'mysql' || $name === 'pgsql');
+        $this->closes = !$transactionOnly && !\in_array($name, ['mysql', 'pgsql', 'sqlite'], true);
     }
 
     public function adopt(Entry $entry): void
@@ -187,7 +191,7 @@ final class PdoDriver implements Driver
 
     public function needsReset(Entry $entry): bool
     {
-        return (($this->hasSession || $this->beginsUnseen) && $this->isUnknown($entry))
+        return (($this->hasSession || $this->beginsUnseen || $this->closes) && $this->isUnknown($entry))
             || $entry->attributes !== [] || $entry->connection->inTransaction();
     }
 
@@ -208,14 +212,14 @@ final class PdoDriver implements Driver
         } elseif ($this->beginsUnseen && ($entry->dirty || !$entry->watched)) {
             $open = self::rollBackUnseen($pdo) || $open;
         }
-        if ($all) {
-            $this->resetSession($entry, $pdo);
-        }
-        $this->resetAttributes($entry, $pdo);
         if ($this->beginsUnseen && !$entry->watched) {
             // A statement with rows left keeps the state of the database that it reads: the next lease would read that, and could not write.
             $this->must(Internal\closeCursors($pdo), 'a statement with rows that were not read');
         }
+        if ($all) {
+            $this->resetSession($entry, $pdo);
+        }
+        $this->resetAttributes($entry, $pdo);
         if ($all) {
             $this->must($entry->client === Internal\clientState($pdo), 'an option or a function of the client');
         }
@@ -255,7 +259,8 @@ final class PdoDriver implements Driver
             'pgsql' => $this->resetPgsql($pdo),
             'mysql' => $this->resetMysql($entry, $pdo),
             'sqlite' => $this->resetSqlite($entry, $pdo),
-            default => null,
+            default => throw new \RuntimeException("the pool cannot reset a session of PDO's driver \"$this->name\": give it a callable as `reset`, "
+                . "or 'transaction' or 'none' if no code changes the session"),
         };
     }
 

@@ -92,8 +92,8 @@ final class Sql
     /** Those statements that begin or end a transaction. */
     private const TRANSACTION = self::BEFORE . '(?:begin|start{s}++transaction|commit|end|rollback(?!{s}++(?:(?:work|transaction){s}++)?+to{e})){e}/';
 
-    /** Those that begin one in a way that SQLite's driver does not see. */
-    private const UNSEEN = self::BEFORE . '(?:begin|savepoint){e}/';
+    /** Those that begin one in a way that PDO's driver does not see, unless it is that of MySQL or PostgreSQL. */
+    private const UNSEEN = self::BEFORE . '(?:begin|start|savepoint){e}/';
 
     /** Names by which a statement asks for what the session remembers; looked for in the text itself, so also in quoted names. */
     private const MEMORIES = [
@@ -104,6 +104,9 @@ final class Sql
 
     /** The same in a reading. */
     private const SHOWS_MEMORIES = '/^[\x01\t-\r (;]*+(?:show{s}++(?:count|warnings|errors){e}|get{s}.*\bdiagnostics\b)|\bprevious{s}++value{s}++for\b/s';
+
+    /** What `DISCARD ALL` leaves: connections of dblink, a backup, a library. */
+    private const LASTING_PGSQL = '/\b(?:load|dblink_connect(?:_u)?|pg_(?:backup_start|start_backup))\b/';
 
     /** What `judge()` tells of a statement: it may change the state of its session, */
     public const CHANGES = 1;
@@ -167,9 +170,15 @@ final class Sql
         return $others | $effects;
     }
 
-    /** Whether a statement that changes its session names something that stays changed: a PRAGMA that SqliteSession does not compare. */
+    /**
+     * Whether a statement that changes its session names something that stays changed: a PRAGMA that SqliteSession does not compare,
+     * or what `DISCARD ALL` leaves.
+     */
     private function lasts(string $lower): bool
     {
+        if ($this->driver === 'pgsql') {
+            return self::has(self::LASTING_PGSQL, $lower);
+        }
         if ($this->driver !== 'sqlite' || !\str_contains($lower, 'pragma')) {
             return false;
         }
@@ -198,7 +207,7 @@ final class Sql
             || (\str_contains($text, ';') && self::has(self::SECOND, $text))
             || (\str_contains($text, 'into') && self::has(self::INTO, $text))
             || ($this->driver === 'mysql' && self::has(self::SUSPICIOUS_MYSQL, $text))
-            || ($this->driver === 'sqlite' && self::has(self::UNSEEN, $text))
+            || ($this->driver !== 'mysql' && $this->driver !== 'pgsql' && self::has(self::UNSEEN, $text))
             || $this->callsUnknown($text);
     }
 

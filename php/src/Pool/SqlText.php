@@ -11,6 +11,9 @@ namespace Hearth\Pool;
  */
 final class SqlText
 {
+    /** PDO's drivers of servers whose lexical rules are known. */
+    private const DRIVERS = ['mysql', 'pgsql', 'sqlite'];
+
     /** Ends what stands for a comment, a literal or a quoted name. It counts as white space; texts that contain it are not read. */
     private const MARK = "\x01";
 
@@ -41,7 +44,7 @@ final class SqlText
         if (\preg_match(self::SPECIAL, $sql) === 0) {
             return [\strtolower($sql)];
         }
-        if (!self::isReadable($sql)) {
+        if (!self::isReadable($sql) || !\in_array($driver, self::DRIVERS, true)) {
             return [null];
         }
         $patterns = self::$patterns[$driver] ??= self::patterns($driver);

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 namespace Hearth\Tests\Services;
 
+use Hearth\Pool\Entry;
+use Hearth\Pool\PdoDriver;
 use Hearth\Pool\Pool;
 use Hearth\Tests\Fixtures\ListLogger;
 use Hearth\Tests\Services;
@@ -11,7 +13,7 @@ use Hearth\Tests\TestCase;
 
 use function Hearth\async;
 
-/** Pools of mysqli and of ext/pgsql. What a lease leaves in a session is StatesTest's. */
+/** Pools of mysqli, of ext/pgsql, and of PDO with a driver that the pool does not know. What a lease leaves in a session is StatesTest's. */
 final class OtherDriversTest extends TestCase
 {
     /** @return array<string, array{\Closure(): \Closure(): object, \Closure(object): int, \Closure(int): mixed}> a factory, the session's number, and its end */
@@ -105,5 +107,21 @@ final class OtherDriversTest extends TestCase
             self::assertNotSame($first, $pool->with($number));
             $pool->close();
         });
+    }
+
+    /** A session of another server than the three cannot be reset, so the connection must not be lent again if the session may have changed. */
+    public function testASessionOfAnUnknownDriverIsNotHandedOn(): void
+    {
+        $entry = new Entry(new \PDO('sqlite::memory:'), 0.0, 1.0, 1.0);
+        $driver = new PdoDriver('odbc', false);
+        $driver->adopt($entry);
+        self::assertTrue($driver->needsReset($entry), 'what a lease has done is not known');
+        $entry->watched = true;
+        self::assertFalse($driver->needsReset($entry), 'it is known, and nothing');
+        $entry->dirty = true;
+        self::assertTrue($driver->needsReset($entry));
+        self::assertFalse((new PdoDriver('odbc', true))->needsReset($entry), 'the app knows that no code changes the session');
+        $this->expectExceptionMessage("the pool cannot reset a session of PDO's driver \"odbc\"");
+        $driver->reset($entry);
     }
 }

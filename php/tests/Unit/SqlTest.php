@@ -142,6 +142,27 @@ final class SqlTest extends TestCase
         }
     }
 
+    public function testItKnowsWhatNoResetOfPostgresqlUndoes(): void
+    {
+        foreach (["LOAD 'auto_explain'", "SELECT dblink_connect('mine', 'dbname=x')", "SELECT public.\"dblink_connect_u\"('dbname=x')", "SELECT pg_backup_start('x')"] as $sql) {
+            self::assertSame(Sql::LASTS, Sql::of('pgsql')->judge($sql) & Sql::LASTS, $sql);
+        }
+        foreach (["SELECT 'LOAD'", 'SELECT load FROM machines', "SELECT dblink_get_connections()", 'LISTEN x'] as $sql) {
+            self::assertSame(0, Sql::of('pgsql')->judge($sql) & Sql::LASTS, $sql);
+        }
+    }
+
+    /** Of a server that is none of the three, neither the lexical rules nor the open transactions are known. */
+    public function testItReadsPlainStatementsOnlyOfOtherServers(): void
+    {
+        foreach (['BEGIN', 'START TRANSACTION', 'SAVEPOINT a', 'SELECT f(1)', "SELECT 'a'", 'SELECT [a] FROM t', 'SELECT 1 -- x', 'SET x 1'] as $sql) {
+            self::assertSame(Sql::CHANGES, Sql::of('odbc')->judge($sql) & Sql::CHANGES, $sql);
+        }
+        foreach (['SELECT a FROM t WHERE b = ?', 'INSERT INTO t (a) VALUES (?)', 'COMMIT', 'SELECT lower(a) FROM t'] as $sql) {
+            self::assertSame(0, Sql::of('odbc')->judge($sql) & Sql::CHANGES, $sql);
+        }
+    }
+
     public function testItKnowsWhatAsksSqliteForChanges(): void
     {
         foreach (['SELECT changes()', 'SELECT total_changes ()', 'SELECT "changes"/**/()'] as $sql) {

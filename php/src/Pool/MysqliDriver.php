@@ -28,14 +28,35 @@ final class MysqliDriver implements Driver
         $entry->session = (int) $mysqli->thread_id;
         $entry->memo = $mysqli->character_set_name();
         if (!$this->transactionOnly && \function_exists('Hearth\Internal\mysqlReset')) {
-            $this->again ??= MysqlSession::learn(
+            $this->again ??= self::withoutIndexReports(static fn (): array => MysqlSession::learn(
                 $mysqli,
                 static fn (string $sql): array => self::done($mysqli, $mysqli->query($sql))->fetch_all(\MYSQLI_NUM),
                 static fn (string $sql): mixed => self::done($mysqli, $mysqli->query($sql)),
                 static fn (string $text): string => "'" . $mysqli->real_escape_string($text) . "'",
-            );
+            ));
         }
         $this->remember($entry);
+    }
+
+    /**
+     * Calls $query without MYSQLI_REPORT_INDEX, because tables of the server's variables have no index.
+     *
+     * @param \Closure(): list<string> $query
+     * @return list<string>
+     */
+    private static function withoutIndexReports(\Closure $query): array
+    {
+        $driver = new \mysqli_driver();
+        if (($driver->report_mode & \MYSQLI_REPORT_INDEX) === 0) {
+            return $query();
+        }
+        \mysqli_report($driver->report_mode & ~\MYSQLI_REPORT_INDEX);
+        try {
+            return $query();
+        } finally {
+            // Another task of the request may have changed the others meanwhile.
+            \mysqli_report($driver->report_mode | \MYSQLI_REPORT_INDEX);
+        }
     }
 
     /** Returns the result of a query; a failure becomes an exception, also with MYSQLI_REPORT_OFF. */

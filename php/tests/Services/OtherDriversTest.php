@@ -109,6 +109,25 @@ final class OtherDriversTest extends TestCase
         });
     }
 
+    /** The pool reads the variables of a session, which have no index. */
+    public function testAPoolConnectsWhileMissingIndexesAreReported(): void
+    {
+        [$factory, $number] = self::drivers()['mysqli'];
+        $connect = $factory();
+        $mode = (new \mysqli_driver())->report_mode;
+        $factory = static function () use ($connect): \mysqli {
+            \mysqli_report(\MYSQLI_REPORT_ALL);
+
+            return $connect();
+        };
+        $this->inTask(static function () use ($factory, $number): void {
+            $pool = new Pool($factory, size: 1, minimumIdle: 0, borrowTimeout: 10.0, logger: new ListLogger());
+            self::assertGreaterThan(0, $pool->with($number));
+            $pool->close();
+        });
+        \mysqli_report($mode);
+    }
+
     /** A session of another server than the three cannot be reset, so the connection must not be lent again if the session may have changed. */
     public function testASessionOfAnUnknownDriverIsNotHandedOn(): void
     {

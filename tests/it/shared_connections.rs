@@ -343,3 +343,40 @@ fn a_connection_of_memcache_ends_with_its_request_unless_the_app_keeps_it() {
     }
     server.stop();
 }
+
+/// phpredis leaves the context to the end of all resources.
+#[test]
+fn a_stream_context_of_redis_ends_after_its_object() {
+    let code = "return function ($request) {
+        static $kept;
+        $connect = function () {
+            $redis = new Redis;
+            $redis->connect('tcp://127.0.0.1', (int) getenv('PORT'), 5, null, 0, 5, ['stream' => ['verify_peer' => false]]);
+            return $redis->ping() ? $redis : null;
+        };
+        switch ($request->path) {
+            case '/connect': $connect(); $connect(); break;
+            case '/keep': $kept = $connect(); break;
+            case '/again': $kept->connect('tcp://127.0.0.1', (int) getenv('PORT'), 5, null, 0, 5, ['stream' => ['verify_peer' => false]]); break;
+            case '/drop': $kept = null; break;
+            case '/use': $kept->close(); return json_encode($kept->ping());
+        }
+        return (string) count(array_filter(get_resources('stream-context'), 'stream_context_get_options'));
+    };";
+    let server = one_worker(code)
+        .args(["--concurrency", "1"])
+        .env("PORT", Redis::shared().port.to_string())
+        .start();
+    ok(&server.get("/connect"));
+    assert_eq!(ok(&server.get("/")), "0");
+    ok(&server.get("/keep"));
+    ok(&server.get("/connect"));
+    assert_eq!(ok(&server.get("/")), "1", "it may connect again");
+    assert_eq!(ok(&server.get("/use")), "true");
+    ok(&server.get("/again"));
+    assert_eq!(ok(&server.get("/")), "1", "the new one");
+    assert_eq!(ok(&server.get("/use")), "true");
+    ok(&server.get("/drop"));
+    assert_eq!(ok(&server.get("/")), "0");
+    server.stop();
+}

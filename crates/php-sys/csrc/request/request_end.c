@@ -264,6 +264,9 @@ void hearth_request_end(hearth_task *task)
 	if (UNEXPECTED(hearth_memcache_opened)) {
 		hearth_memcache_close();
 	}
+	if (UNEXPECTED(hearth_redis_contexts)) {
+		hearth_redis_contexts_release();
+	}
 	hearth_programs_end(state);
 	hearth_process_state_restore(state);
 }

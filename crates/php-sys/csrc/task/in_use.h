@@ -127,6 +127,11 @@ extern uint32_t hearth_memcache_opened;
 void hearth_memcache_watch(void);
 /* Closes those that have none. */
 void hearth_memcache_close(void);
+/* task/redis_context.c: the number of contexts that may be left without an owner. */
+extern uint32_t hearth_redis_contexts;
+void hearth_redis_contexts_watch(void);
+/* Releases those that are. */
+void hearth_redis_contexts_release(void);
 
 /* task/in_use_fibers.c */
 /* Frees what a broken task used. */

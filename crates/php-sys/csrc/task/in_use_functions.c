@@ -236,6 +236,7 @@ void hearth_intercept_use(void)
 	hearth_ssh2_disconnect_watch();
 	hearth_dba_watch();
 	hearth_memcache_watch();
+	hearth_redis_contexts_watch();
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		function = zend_hash_str_find_ptr(CG(function_table), functions[i].name, strlen(functions[i].name));
 		if (function && function->type == ZEND_INTERNAL_FUNCTION) {

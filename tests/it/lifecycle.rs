@@ -149,6 +149,27 @@ fn a_stop_does_not_wait_for_what_a_reload_waits_for() {
     });
 }
 
+/// It knew no setting, and had 30 seconds unless the supervisor killed it before.
+#[test]
+fn a_worker_that_leaves_by_itself_has_the_time_of_a_reload() {
+    let server = one_worker(
+        "return fn ($r) => match ($r->path) {
+            '/session' => (string) posix_setsid(),
+            '/slow' => (string) sleep(20),
+        };",
+    )
+    .args(["--reload-timeout", "0.5"])
+    .start();
+    let mut slow = server.connect();
+    slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    ok(&server.get("/session"));
+    server.expect_log("worker leaves: a request has changed");
+    server.expect_log("requests are cut off: time to finish is over");
+    server.expect_log("time to finish is over: leaving with 1 connections open");
+    server.stop();
+}
+
 #[test]
 fn sighup_reloads_the_code() {
     let server =

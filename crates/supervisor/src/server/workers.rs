@@ -92,8 +92,7 @@ impl Server {
             worker.slot,
             worker.generation
         );
-        self.events.later(deadline + KILL_GRACE, Timer::Kill(id));
-        self.retire_from_front(id);
+        self.drain(id, true, deadline);
         self.replace(id);
     }
 

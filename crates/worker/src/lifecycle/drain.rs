@@ -63,11 +63,12 @@ pub(crate) async fn run_until_drained(
             let reason = worker.host.why_it_leaves();
             let reason = reason.unwrap_or_else(|| FATAL.to_owned());
             send(FromWorker::Draining { reason })?;
+            // The supervisor answers with the deadline.
             begin_drain(
                 worker,
                 Drain {
                     linger: true,
-                    deadline: 30.0,
+                    deadline: f64::INFINITY,
                 },
             );
             return Ok(());

@@ -4,6 +4,7 @@
 
 mod apcu;
 mod as_php_fpm;
+mod background;
 mod balancing;
 mod bench;
 mod boot;

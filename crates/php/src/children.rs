@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use php_sys as sys;
 
+use crate::background;
 use crate::host::is_forked;
 use crate::task::{Park, TaskCell, current};
 use crate::task_group::TaskGroup;
@@ -24,7 +25,10 @@ pub(crate) fn new_task(parent: &TaskCell, c: *mut sys::hearth_task, child: bool)
     };
     cell.c.set(c);
     if child {
+        cell.of_request.set(parent.of_request.get());
         parent.group().enter(&cell);
+    } else {
+        background::begins(parent, &cell);
     }
     cell
 }

@@ -8,6 +8,7 @@
 #[macro_use]
 mod callbacks;
 
+mod background;
 mod budget;
 mod cache;
 mod cgi;
@@ -33,6 +34,7 @@ mod timings;
 mod trace;
 mod wait;
 
+pub use background::{background_work, cancel_background_work};
 pub use budget::set_budgets;
 pub use cache::{FindCache, find_cache_with, limit_cache_copies, set_cache};
 pub use cli::{Cli, Run, info};

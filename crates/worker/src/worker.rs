@@ -203,6 +203,7 @@ impl Worker {
 
     pub(crate) fn is_done(&self) -> bool {
         self.http.connections.is_empty()
+            && php::background_work() == 0
             && !self.has_front.get()
             && self.count_waiting(|request| !request.is_given_up()) == 0
             // A request that is given up may have come from the front.

@@ -223,7 +223,7 @@ pub(super) const TABLE: &[Opt] = &[
         default: "30",
         group: Group::Limits,
         short: "On stop, time for requests in flight to finish",
-        long: "Requests that still run after it are killed. A second SIGTERM or Ctrl-C kills them at once.",
+        long: "Their background work has the same time. Requests that still run after it are killed. A second SIGTERM or Ctrl-C kills them at once.",
     },
     Opt {
         key: "reload.timeout",

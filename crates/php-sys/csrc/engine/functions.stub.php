@@ -22,6 +22,8 @@ namespace Hearth {
     /**
      * Like `async()`, but not a child: it goes on when the request has ended, and has no request itself.
      *
+     * A worker that leaves finishes it, for `stop.timeout` or `reload.timeout` at most, and then cancels it; not what timers have begun.
+     *
      * @throws \Error as `async()`
      */
     function background(callable $fn, mixed ...$args): Task

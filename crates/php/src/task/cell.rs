@@ -7,6 +7,7 @@ use std::task::Waker;
 use php_sys as sys;
 
 use super::call_pools;
+use crate::background;
 use crate::children;
 use crate::engine::Level;
 use crate::host::{host, is_forked_by};
@@ -38,6 +39,8 @@ pub(crate) struct TaskCell {
     /// The group of the task's children, made with the first child.
     pub(crate) group: OnceCell<Rc<TaskGroup>>,
     pub(crate) request: Option<Rc<Request>>,
+    /// Whether the task is background work of a request, or a child of such work.
+    pub(crate) of_request: Cell<bool>,
 }
 
 /// The most cells of ended tasks that are kept for later ones.
@@ -65,6 +68,7 @@ impl Default for TaskCell {
             place: Cell::new(None),
             group: OnceCell::new(),
             request: None,
+            of_request: Cell::new(false),
         }
     }
 }
@@ -90,6 +94,7 @@ impl TaskCell {
         self.joiners.get_mut().clear();
         self.group.take();
         self.request = None;
+        self.of_request.set(false);
     }
 
     pub(crate) fn note_waker(&self, waker: &Waker) {
@@ -197,6 +202,7 @@ impl TaskCell {
 
     fn end(&self) {
         self.ended.set(true);
+        background::ended(self);
         // SAFETY: it has ended, and `ended` keeps resume from using the pointer again.
         unsafe { sys::hearth_task_free(self.c.replace(std::ptr::null_mut())) };
         for waker in self.joiners.borrow_mut().drain(..) {

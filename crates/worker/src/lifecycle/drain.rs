@@ -8,13 +8,18 @@ use ipc::{Channel, Drain, FromWorker, ToWorker};
 use server::channel::receive;
 use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_local;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::pools;
 use crate::worker::Worker;
 
 /// The longest time to drain, later than any deadline.
 const NO_END: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// How long background work that is cancelled may take to end, and the interval at which this is checked. The supervisor kills
+/// the worker a second after its deadline.
+const LAST: Duration = Duration::from_millis(500);
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// Why a worker is replaced, for the log.
 const FATAL: &str = "a fatal error in PHP";
@@ -143,10 +148,24 @@ fn handle_message(
     true
 }
 
-/// Finishes all requests, and cuts off the connections of those that are not done in time.
+/// Finishes all requests and their background work, and cuts off what is not done in time.
 pub(crate) async fn finish(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) {
     if !drained(worker, channel).await {
-        worker.http.cut_off().await;
+        tokio::join!(worker.http.cut_off(), end_background_work());
+    }
+}
+
+/// Cancels background work, and waits for a moment until it has ended: `finally` blocks and destructors run.
+async fn end_background_work() {
+    let tasks = php::background_work();
+    if tasks == 0 {
+        return;
+    }
+    logging::warning!("background work is cut off: time to finish is over tasks={tasks}");
+    php::cancel_background_work();
+    let end = Instant::now() + LAST;
+    while php::background_work() > 0 && Instant::now() < end {
+        sleep(AGAIN).await;
     }
 }
 

@@ -42,6 +42,7 @@ fn background_work_that_goes_on_does_not_keep_what_a_request_has_changed() {
             return (string) pcntl_signal_get_handler(SIGUSR2);
         };"#,
     )
+    .args(["--stop-timeout", "0.5"])
     .start();
     let default = ok(&server.get("/kept"));
     assert_ne!(ok(&server.get("/changes")), default);

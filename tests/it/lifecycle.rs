@@ -171,6 +171,25 @@ fn a_worker_that_leaves_by_itself_has_the_time_of_a_reload() {
 }
 
 #[test]
+fn a_request_that_is_cut_off_is_cancelled() {
+    for dispatch in ["direct", "balanced"] {
+        let server = one_worker(
+            "return function () { touch('began'); try { sleep(20); } finally { touch('finally'); } return ''; };",
+        )
+        .args(["--dispatch", dispatch, "--reload-timeout", "0.5"])
+        .start();
+        let mut slow = server.connect();
+        slow.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+        let has = |name: &str| server.directory().join(name).exists();
+        eventually("it runs", || has("began"));
+        server.signal(Signal::HUP);
+        server.expect_log("time to finish is over: leaving");
+        eventually("its finally has run", || has("finally"));
+        server.stop();
+    }
+}
+
+#[test]
 fn sighup_reloads_the_code() {
     let server =
         Server::script("$v = file_get_contents(__DIR__ . '/version'); return fn () => $v;")

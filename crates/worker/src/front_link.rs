@@ -46,6 +46,8 @@ pub(crate) struct Links {
     claimers: Claimers,
     /// The waker of the leader while there is nothing to claim.
     waiting: RefCell<Option<Waker>>,
+    /// Whether the requests that still run are cancelled, because the worker's time to finish is over.
+    is_cut_off: Cell<bool>,
     /// Whether the queues show that this worker sleeps.
     is_asleep: Cell<bool>,
     /// When the runtime last polled its descriptors.
@@ -133,6 +135,15 @@ pub(crate) fn unpark() {
     with_links(Links::unpark);
 }
 
+/// Cancels the requests from the front that still run. They are not given back: the front takes them as those of a worker that
+/// dies, because they have run in part.
+pub(crate) fn cut_off() {
+    with_links(|links| {
+        links.is_cut_off.set(true);
+        links.claimers.wake_all();
+    });
+}
+
 impl Links {
     /// Makes the state without a link, and starts the first claimer.
     pub(crate) fn open(worker: &Rc<Worker>) -> Rc<Links> {
@@ -141,6 +152,7 @@ impl Links {
             queues: Queues::default(),
             claimers: Claimers::new(worker.concurrency),
             waiting: RefCell::default(),
+            is_cut_off: Cell::new(false),
             is_asleep: Cell::new(false),
             last_poll: Cell::new(Instant::now()),
             client: RefCell::default(),
@@ -316,9 +328,9 @@ impl FrontLink {
         notified
     }
 
-    /// Whether no client waits for the response any more.
+    /// Whether no client waits for the response any more, or the worker does not finish it.
     fn is_cancelled(&self, key: RequestKey) -> bool {
-        self.is_gone.get() || self.consumer.is_cancelled(key)
+        self.is_gone.get() || self.all.is_cut_off.get() || self.consumer.is_cancelled(key)
     }
 
     fn write_eventfd(&self) {
@@ -377,7 +389,9 @@ impl FrontLink {
         };
         if !ended {
             end_signal.until_ended().await;
-            self.notify(self.consumer.end(key));
+            if !self.all.is_cut_off.get() {
+                self.notify(self.consumer.end(key));
+            }
         }
     }
 

@@ -228,6 +228,11 @@ impl Worker {
         }
     }
 
+    /// Whether requests from the front run.
+    pub(crate) fn serves_front(&self) -> bool {
+        self.serves.get() > 0
+    }
+
     /// Checks after a request whether the worker is to be recycled.
     pub(crate) fn check_recycle(&self) {
         if self.recycle.check() {

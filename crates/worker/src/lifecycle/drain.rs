@@ -10,13 +10,14 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::front_link;
 use crate::pools;
 use crate::worker::Worker;
 
 /// The longest time to drain, later than any deadline.
 const NO_END: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// How long background work that is cancelled may take to end, and the interval at which this is checked. The supervisor kills
+/// How long what is cancelled may take to end, and the interval at which this is checked. The supervisor kills
 /// the worker a second after its deadline.
 const LAST: Duration = Duration::from_millis(500);
 const AGAIN: Duration = Duration::from_millis(5);
@@ -151,20 +152,21 @@ fn handle_message(
 /// Finishes all requests and their background work, and cuts off what is not done in time.
 pub(crate) async fn finish(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) {
     if !drained(worker, channel).await {
-        tokio::join!(worker.http.cut_off(), end_background_work());
+        tokio::join!(worker.http.cut_off(), end_the_rest(worker));
     }
 }
 
-/// Cancels background work, and waits for a moment until it has ended: `finally` blocks and destructors run.
-async fn end_background_work() {
+/// Cancels background work and requests from the front, and waits for a moment until they have ended: `finally` blocks and
+/// destructors run.
+async fn end_the_rest(worker: &Worker) {
     let tasks = php::background_work();
-    if tasks == 0 {
-        return;
+    if tasks > 0 {
+        logging::warning!("background work is cut off: time to finish is over tasks={tasks}");
+        php::cancel_background_work();
     }
-    logging::warning!("background work is cut off: time to finish is over tasks={tasks}");
-    php::cancel_background_work();
+    front_link::cut_off();
     let end = Instant::now() + LAST;
-    while php::background_work() > 0 && Instant::now() < end {
+    while (php::background_work() > 0 || worker.serves_front()) && Instant::now() < end {
         sleep(AGAIN).await;
     }
 }

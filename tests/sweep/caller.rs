@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use testkit::Server;
+use testkit::http::Client;
 
 use crate::setting;
 
@@ -72,6 +73,8 @@ pub(crate) enum Failed {
 #[derive(Debug)]
 pub(crate) struct Caller {
     server: Option<Server>,
+    /// Where it listens: the log, which says so, grows with each call.
+    address: String,
     /// The program that the server is started under; empty: none.
     tool: String,
     /// The calls that the server has made.
@@ -82,14 +85,19 @@ impl Caller {
     pub(crate) fn new(tool: Option<String>) -> Self {
         Self {
             server: None,
+            address: String::new(),
             tool: tool.unwrap_or_default(),
             made: Vec::new(),
         }
     }
 
     fn server(&mut self) -> &Server {
-        let tool = &self.tool;
-        self.server.get_or_insert_with(|| start(tool))
+        let (tool, address) = (&self.tool, &mut self.address);
+        self.server.get_or_insert_with(|| {
+            let server = start(tool);
+            *address = server.address();
+            server
+        })
     }
 
     pub(crate) fn cases(&mut self) -> Vec<String> {
@@ -103,7 +111,7 @@ impl Caller {
         let target = call.target();
         self.server();
         let before = reports();
-        let mut client = self.server().connect();
+        let mut client = Client::connect(&self.address);
         client.set_timeout(TIMEOUT);
         client.send(format!(
             "GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"

@@ -1,6 +1,6 @@
 //! Every function of PHP and of its extensions, called with arguments that run PHP code in the middle of the call, while another task changes what the call works on.
 //!
-//! `SWEEP_EVERY=1` makes all calls (otherwise each 100th), `SWEEP_CASES=REGEX` some of them, `SWEEP_ACTIONS=drop,empty` with some actions.
+//! `SWEEP_EVERY=1` makes all calls (otherwise each 20th), `SWEEP_CASES=REGEX` some of them, `SWEEP_ACTIONS=drop,empty` with some actions.
 //! `SWEEP_UNDER='valgrind …'` starts the server under another program.
 //! What is found is printed with the command that repeats it alone. `known` lists what PHP itself does.
 #![forbid(unsafe_code)]
@@ -17,7 +17,7 @@ use regex::Regex;
 use sweep::Swept;
 
 /// Which of the calls every run of the tests makes: as many as take some seconds.
-const EVERY: usize = 100;
+const EVERY: usize = 20;
 /// Servers that make calls at the same time, each with a part of them.
 const SERVERS: usize = 2;
 

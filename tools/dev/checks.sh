@@ -4,7 +4,7 @@
 passed=0
 failed=0
 # Only when they are named. phpsrc and state fetch PHP's source and take long; phpquick and statequick are the parts that do not.
-# asan and memcheck build the programs again; chaos takes hours, sweep half an hour; package installs a Debian tree; miri needs the nightly toolchain.
+# asan and memcheck build the programs again; chaos takes hours, sweep three minutes; package installs a Debian tree; miri needs the nightly toolchain.
 more_checks='phpsrc phpquick state statequick chaos sweep asan memcheck miri package'
 all_checks='format lint arrows generated rust phpt phpunit'
 

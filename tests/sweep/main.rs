@@ -33,19 +33,25 @@ fn cases() -> Vec<String> {
     let pattern =
         setting("SWEEP_CASES").map(|value| Regex::new(&value).expect("a regular expression"));
     let all = Caller::new(None).cases();
-    match pattern {
-        Some(pattern) => all
-            .into_iter()
-            .filter(|case| pattern.is_match(case))
-            .collect(),
-        None => all.into_iter().step_by(every).collect(),
-    }
+    let Some(pattern) = pattern else {
+        return all.into_iter().step_by(every).collect();
+    };
+    let cases: Vec<_> = all
+        .into_iter()
+        .filter(|case| pattern.is_match(case))
+        .collect();
+    assert!(
+        !cases.is_empty(),
+        "SWEEP_CASES={pattern}: no case matches; a case is a name, a parameter and a value, such as `usort 1 texts`"
+    );
+    cases
 }
 
 /// Asserts that no call ends its worker, none hangs, none reports an alert, and none gives another result because it waited.
 #[test]
 fn what_a_call_works_on_stays_whole_while_it_waits() {
     let cases = cases();
+    let actions = sweep::actions();
     let known = Known::read();
     let parts: Vec<Vec<String>> = (0..SERVERS)
         .map(|part| cases.iter().skip(part).step_by(SERVERS).cloned().collect())
@@ -53,7 +59,7 @@ fn what_a_call_works_on_stays_whole_while_it_waits() {
     let swept = thread::scope(|scope| {
         let threads: Vec<_> = parts
             .into_iter()
-            .map(|part| scope.spawn(|| sweep::sweep(part, &known)))
+            .map(|part| scope.spawn(|| sweep::sweep(part, &known, &actions)))
             .collect();
         let parts = threads
             .into_iter()

@@ -13,6 +13,22 @@ const ACTIONS: [&str; 9] = [
     "drop", "empty", "replace", "grow", "methods", "same", "again", "cancel", "throw",
 ];
 
+/// Returns the actions of this run: all, or those of `SWEEP_ACTIONS`.
+pub(crate) fn actions() -> Vec<&'static str> {
+    let Some(names) = setting("SWEEP_ACTIONS") else {
+        return ACTIONS.to_vec();
+    };
+    let known = |name: &str| ACTIONS.into_iter().find(|action| *action == name);
+    names
+        .split(',')
+        .map(|name| {
+            known(name).unwrap_or_else(|| {
+                panic!("SWEEP_ACTIONS={names}: no action {name:?}; there are {ACTIONS:?}")
+            })
+        })
+        .collect()
+}
+
 /// What was called, by name, and what was found.
 #[derive(Debug, Default)]
 pub(crate) struct Swept {
@@ -52,13 +68,15 @@ impl Swept {
 struct Part<'a> {
     caller: Caller,
     known: &'a Known,
+    actions: &'a [&'static str],
     swept: Swept,
 }
 
-pub(crate) fn sweep(cases: Vec<String>, known: &Known) -> Swept {
+pub(crate) fn sweep(cases: Vec<String>, known: &Known, actions: &[&'static str]) -> Swept {
     let mut part = Part {
         caller: Caller::new(setting("SWEEP_UNDER")),
         known,
+        actions,
         swept: Swept::default(),
     };
     for case in cases {
@@ -83,18 +101,11 @@ impl Part<'_> {
             return;
         }
         self.swept.left.insert(target);
-        let only = setting("SWEEP_ACTIONS");
-        for action in ACTIONS {
-            if only
-                .as_deref()
-                .is_some_and(|only| !only.split(',').any(|one| one == action))
-            {
-                continue;
-            }
+        for action in self.actions {
             for at in left.iter().filter_map(Value::as_u64) {
                 self.call(&Call {
                     case: case.to_owned(),
-                    action: Some((action.to_owned(), at)),
+                    action: Some(((*action).to_owned(), at)),
                 });
             }
         }

@@ -28,6 +28,7 @@ cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 # Variables that say how to build and what to test.
 set -- /src/hearth/dev "$@"
 for name in CI TERM EXTENSIONS AREAS CHAOS_SEED CHAOS_SEEDS CHAOS_REQUESTS CHAOS_ONLY CHAOS_SHRINK CHAOS_KEEP \
+    SWEEP_EVERY SWEEP_CASES SWEEP_ACTIONS SWEEP_NAMES \
     RUST_BACKTRACE CARGO_PROFILE_RELEASE_LTO CARGO_PROFILE_RELEASE_CODEGEN_UNITS; do
     eval "value=\${$name:-}"
     [ -z "$value" ] || set -- "$name=$value" "$@"

@@ -5,8 +5,8 @@
  */
 #include "engine/intercept.h"
 #include "task/inside.h"
+#include "task/no_suspend.h"
 
-#include <ext/spl/spl_heap.h>
 #include <ext/spl/spl_iterators.h>
 #include <ext/spl/spl_observer.h>
 
@@ -236,17 +236,11 @@ static bool has_own(const zend_class_entry *ce)
 		&& !(ce->ce_flags & ZEND_ACC_INTERFACE);
 }
 
-/* Its iterator removes elements, and compares others meanwhile: see task/walking.c. */
-static bool is_heap(const zend_class_entry *ce)
-{
-	return instanceof_function(ce, spl_ce_SplHeap) || instanceof_function(ce, spl_ce_SplPriorityQueue);
-}
-
 static void note(const zend_class_entry *ce)
 {
 	union { void *found; beginning function; } of_class = {.function = ce->get_iterator};
 
-	if (ce->type == ZEND_INTERNAL_CLASS && has_own(ce) && (hearth_use_covers(ce) || is_heap(ce))) {
+	if (ce->type == ZEND_INTERNAL_CLASS && has_own(ce) && (hearth_use_covers(ce) || hearth_is_heap(ce))) {
 		zend_hash_index_add_new_ptr(&originals, (zend_ulong) (uintptr_t) ce, of_class.found);
 	}
 }

@@ -10,6 +10,8 @@ void hearth_no_suspend_in_sqlite(void);
 bool hearth_calls_forbid_switch(void);
 /* task/walking.c: whether `call` was made by C code that walks a value which other requests may have. `below`: the frame below it. */
 bool hearth_is_called_by_walker(const zend_execute_data *call, zend_execute_data *below);
+/* Whether the class is one of SplHeap or SplPriorityQueue, whose iterator removes elements and compares others meanwhile. NULL is none. */
+bool hearth_is_heap(const zend_class_entry *ce);
 /* Whether `call` is a function that prints a value piece by piece, in the middle of an object. */
 bool hearth_prints_object(zend_execute_data *call);
 void hearth_walking_learn(void);

@@ -22,7 +22,7 @@ typedef enum {
 	HOLDS_ITERABLE,    /* in any call, but for getIterator() of an object in a shared variable: iterators hold their object */
 	ITERATES,          /* in any call, if the variable for the element is no reference of a typed property, which converts the element */
 	HOLDS_PARAMETER,   /* in any call, if the parameter is no shared variable */
-	CLONES,            /* in __clone(), the last step, if so is the operand: a storage that is copied asks getHash() */
+	CLONES,            /* in __clone(), the last step, if the operand is no shared variable: before it, a storage that is copied asks getHash() */
 	CONSTRUCTS         /* in a constructor and a destructor: it makes the default value of a parameter */
 } kind;
 

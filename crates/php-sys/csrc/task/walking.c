@@ -172,14 +172,14 @@ bool hearth_prints_object(zend_execute_data *call)
 	return !ZEND_USER_CODE(call->func->type) && UNEXPECTED(kind_of(call->func) == PRINTS) && hearth_marks_in_object(call);
 }
 
-static bool is_heap(const zend_class_entry *ce)
+bool hearth_is_heap(const zend_class_entry *ce)
 {
 	return ce && (instanceof_function(ce, spl_ce_SplHeap) || instanceof_function(ce, spl_ce_SplPriorityQueue));
 }
 
 static bool is_of_heap(const zend_function *function)
 {
-	return is_heap(function->common.scope);
+	return hearth_is_heap(function->common.scope);
 }
 
 /* Whether the code of the frame is in a step of an iteration over a heap, which removes an element. */
@@ -188,7 +188,7 @@ static bool iterates_heap(const zend_execute_data *frame)
 	const hearth_inside *inside = NULL;
 
 	while (UNEXPECTED(hearth_current && hearth_current->inside) && (inside = hearth_inside_of(frame, inside))) {
-		if (inside->object && is_heap(inside->object->ce)) {
+		if (inside->object && hearth_is_heap(inside->object->ce)) {
 			return true;
 		}
 	}

@@ -12,6 +12,7 @@ use Hearth\Tests\Services;
 use Hearth\Tests\TestCase;
 
 use function Hearth\async;
+use function Hearth\parallel;
 
 /** Pools of mysqli, of ext/pgsql, and of PDO with a driver that the pool does not know. What a lease leaves in a session is StatesTest's. */
 final class OtherDriversTest extends TestCase
@@ -121,8 +122,9 @@ final class OtherDriversTest extends TestCase
             return $connect();
         };
         $this->inTask(static function () use ($factory, $number): void {
-            $pool = new Pool($factory, size: 1, minimumIdle: 0, borrowTimeout: 10.0, logger: new ListLogger());
-            self::assertGreaterThan(0, $pool->with($number));
+            $pool = new Pool($factory, size: 2, minimumIdle: 0, borrowTimeout: 10.0, logger: new ListLogger());
+            $borrow = static fn () => $pool->with($number);
+            self::assertCount(2, \array_filter(parallel([$borrow, $borrow])), 'both connect at once');
             $pool->close();
         });
         \mysqli_report($mode);

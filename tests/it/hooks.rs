@@ -475,7 +475,9 @@ fn table() -> String {
         text.push_str(&format!("| {call} | `{test}` |\n"));
     }
     text.push_str(
-        "\nThe same holds for unixODBC and libpq with GSSAPI, as far as they hold a lock while they wait.\n\
+        "\nA library that FFI calls may be in the middle of its own state when it calls back, so its callback blocks too. A client that leaves\n\
+        does not end it: PHP has no exceptions there.\n\n\
+        The same holds for unixODBC and libpq with GSSAPI, as far as they hold a lock while they wait.\n\
          A lock that is still held when its task ends is logged once and no longer counted.\n\n\
          A directory server that does not answer stops the worker until php-ldap gives up or the request's time is over\n\
          (`request.timeout`); that the client leaves does not end the wait. `LDAP_OPT_NETWORK_TIMEOUT` limits only the connection.\n\

@@ -5,7 +5,7 @@ use std::time::Duration;
 use libc::{c_int, c_long, sockaddr, socklen_t};
 
 use crate::sockets::Limit;
-use crate::{Interest, Waiter, owners, syscall, wait_ready, waiter};
+use crate::{Interest, Waiter, held, owners, syscall, wait_ready, waiter};
 
 /// The interval of attempts to connect to a Unix socket whose queue is full.
 const NEXT_ATTEMPT: Duration = Duration::from_millis(2);
@@ -34,6 +34,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
     if owners::refuses(fd) {
         return -1;
     }
+    held::connected(fd);
     let Some(waiter) = waiter().filter(|_| !syscall::is_nonblocking(fd)) else {
         // SAFETY: the caller's own promise.
         return unsafe { real_connect(fd, address, length) };

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use libc::{FILE, c_char, c_int, c_void};
 
 use crate::blocking_waiter::BlockingWaiter;
-use crate::lock_wait::{Lock, changed, until_free};
+use crate::held::lock_of;
+use crate::lock_wait::{changed, until_free};
 use crate::{
-    early_end, inherit, installed, owners, program_input, record_locks, severed, syscall, waiter,
+    early_end, held, inherit, installed, owners, program_input, record_locks, severed, syscall,
+    waiter,
 };
 
 fn real_flock(fd: c_int, operation: c_int) -> c_int {
@@ -22,22 +24,34 @@ pub fn unlocked_file(fd: c_int) {
     changed(|| lock_of(fd));
 }
 
-fn lock_of(fd: c_int) -> Option<Lock> {
-    syscall::identity(fd).map(|(device, inode)| Lock::File(device, inode))
+/// Unlocks the file.
+pub(crate) fn unlock(fd: c_int) {
+    real_flock(fd, libc::LOCK_UN);
+    unlocked_file(fd);
+}
+
+/// Notes a lock that was taken.
+fn locked(fd: c_int, result: c_int) -> c_int {
+    if result == 0 {
+        held::locked(fd);
+    }
+    result
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
     if operation & libc::LOCK_UN != 0 {
         let result = real_flock(fd, operation);
+        held::unlocked(fd);
         unlocked_file(fd);
         return result;
     }
     let Some(waiter) = waiter().filter(|_| operation & libc::LOCK_NB == 0) else {
-        return real_flock(fd, operation);
+        return locked(fd, real_flock(fd, operation));
     };
     let attempt = || real_flock(fd, operation | libc::LOCK_NB) as isize;
-    until_free(waiter, || lock_of(fd), libc::EWOULDBLOCK, attempt) as c_int
+    let result = until_free(waiter, || lock_of(fd), libc::EWOULDBLOCK, attempt);
+    locked(fd, result as c_int)
 }
 
 fn closing(fd: c_int) {
@@ -46,6 +60,7 @@ fn closing(fd: c_int) {
     severed::forget(fd);
     inherit::closing(fd);
     record_locks::closing(fd);
+    held::closing(fd);
     if let Some(waiter) = installed() {
         waiter.closing(fd);
     }

@@ -6,7 +6,7 @@
 //!
 //! Hooks run before `main` (std polls descriptors 0 to 2) and on every thread. So there is no allocation, no lock and no
 //! initialisation that waits before the real call, and `errno` is what the real call left. Only the code that waits in a
-//! task allocates, that of record locks, and the search for opcache's lock file, once, while a worker starts.
+//! task allocates, that of record locks and of what tasks hold, and the search for opcache's lock file, once, while a worker starts.
 #![allow(unsafe_code)]
 
 mod blocking_waiter;
@@ -16,6 +16,7 @@ mod epoll;
 mod fcntl;
 mod files;
 mod getaddrinfo;
+mod held;
 mod host_entry;
 mod inherit;
 mod lock_description;
@@ -50,6 +51,7 @@ use std::time::Duration;
 
 pub use early_end::{end_early, is_ended};
 pub use files::unlocked_file;
+pub use held::{Holder, forget as forget_held, release as release_held};
 pub use inherit::{Forking, keep_inherited, leave_to_parent, when_forked};
 pub use lock_wait::Lock;
 pub use opcache::{keep_opcache_lock, release_opcache_lock};
@@ -120,11 +122,17 @@ pub trait Waiter: Sync {
     }
     /// The id of the task that runs on this thread; 0 if none does.
     fn task(&self) -> u64;
+    /// The id of the request that this task belongs to; 0 if it is none's.
+    fn request(&self) -> u64 {
+        0
+    }
     /// Refuses to send or receive on a descriptor on which task `owner` waits. Returns true, after throwing an exception, if
     /// the running code is a task's.
     fn refuse(&self, fd: i32, owner: u64) -> bool;
     /// Refuses the same on a descriptor on which two tasks have sent something.
     fn refuse_poisoned(&self, fd: i32) -> bool;
+    /// Notes that the running call has taken a record lock.
+    fn records_locked(&self) {}
     /// Handles a descriptor that is about to be closed or replaced.
     fn closing(&self, _fd: i32) {}
     /// Whether a task of this thread is in [`wait_for_lock`](Waiter::wait_for_lock).

@@ -19,12 +19,15 @@ struct Slot {
     owner: AtomicU64,
     /// The last task that has sent something since the last receive, and the one before it.
     senders: [AtomicU64; 2],
+    /// The last task that has sent something.
+    last: AtomicU64,
 }
 
 static SLOTS: [Slot; MOST] = [const {
     Slot {
         owner: AtomicU64::new(0),
         senders: [const { AtomicU64::new(0) }; 2],
+        last: AtomicU64::new(0),
     }
 }; MOST];
 
@@ -101,12 +104,20 @@ pub(crate) fn closing(fd: c_int) {
     if slot.owner.load(Relaxed) != 0 {
         slot.owner.store(0, Relaxed);
     }
+    slot.last.store(0, Relaxed);
     received(fd);
+}
+
+/// The last task that has sent something on `fd`; `None` if none has, or that is not known.
+pub(crate) fn last_sender(fd: c_int) -> Option<u64> {
+    let last = slot(fd)?.last.load(Relaxed);
+    (last != 0).then_some(last)
 }
 
 /// Notes that the task has sent something on `fd`.
 pub(crate) fn sent(fd: c_int, task: u64) {
     let Some(slot) = slot(fd) else { return };
+    slot.last.store(task, Relaxed);
     let [last, before] = &slot.senders;
     let previous = last.load(Relaxed);
     if previous != task {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use libc::{c_int, c_long, pid_t, rusage};
 
 use crate::blocking_waiter::BlockingWaiter;
-use crate::{Waiter, inherit, installed, record_locks, syscall, waiter, waitid};
+use crate::{Waiter, held, inherit, installed, record_locks, syscall, waiter, waitid};
 
 /// The arguments of wait4(2) besides the child.
 #[derive(Clone, Copy)]
@@ -223,7 +223,7 @@ unsafe fn wait_for(pid: pid_t, call: Call) -> pid_t {
 extern "C" fn fork() -> pid_t {
     // SAFETY: the type of fork(2); as unsafe as PHP's own call of it.
     let real = unsafe { syscall::next::<extern "C" fn() -> pid_t>(c"fork") };
-    let pid = record_locks::forking(|| real());
+    let pid = held::forking(|| record_locks::forking(|| real()));
     if pid == 0 {
         inherit::forked();
         if let Some(waiter) = installed() {

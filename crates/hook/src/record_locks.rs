@@ -14,7 +14,7 @@ use libc::{c_int, c_long, flock};
 use crate::lock_description::{Own, record, span};
 use crate::lock_ranges::{Ranges, Span};
 use crate::lock_wait::{Lock, until_free};
-use crate::{syscall, waiter};
+use crate::{installed, syscall, waiter};
 
 /// The most descriptors that a process can have unless `fs.nr_open` was raised. Larger ones are locked directly.
 const MOST: usize = 1 << 20;
@@ -59,6 +59,11 @@ impl File {
         let result = self.own.as_ref()?.set(kind, span);
         if result == 0 {
             self.note(fd, kind, span);
+            if kind != libc::F_UNLCK
+                && let Some(waiter) = installed()
+            {
+                waiter.records_locked();
+            }
         }
         Some(result)
     }

@@ -7,7 +7,7 @@ use libc::{c_int, c_long, c_short, c_void, sembuf, timespec};
 
 use crate::lock_wait::{Lock, changed, until_free, until_free_or};
 use crate::syscall::duration_of;
-use crate::waiter;
+use crate::{held, waiter};
 
 /// Wakes the tasks that wait for `what`, which a successful call may have changed. Returns the result of the call.
 fn notify_waiters(result: isize, what: Lock) -> isize {
@@ -29,7 +29,33 @@ unsafe fn real_semtimedop(
     let done = unsafe {
         libc::syscall(libc::SYS_semtimedop, semaphores, operations, count, time) as isize
     };
+    if done == 0 {
+        // SAFETY: the kernel has just read them.
+        held::operated(semaphores, unsafe {
+            std::slice::from_raw_parts(operations, count)
+        });
+    }
     notify_waiters(done, Lock::Semaphores(semaphores))
+}
+
+/// Takes back what the tasks of this process have added to a semaphore, as the kernel does at the end of the process.
+pub(crate) fn undo(set: c_int, number: u16, added: i32) {
+    let operation = sembuf {
+        sem_num: number,
+        sem_op: c_short::try_from(-added).unwrap_or(0),
+        sem_flg: (libc::IPC_NOWAIT | libc::SEM_UNDO) as c_short,
+    };
+    // SAFETY: the operation lives during the call.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_semtimedop,
+            set,
+            &raw const operation,
+            1,
+            std::ptr::null::<timespec>(),
+        ) as isize
+    };
+    notify_waiters(done, Lock::Semaphores(set));
 }
 
 #[unsafe(no_mangle)]

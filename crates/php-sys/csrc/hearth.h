@@ -212,6 +212,15 @@ void hearth_on_time_limit(void *owner, double seconds);
 void hearth_on_cpu_limit(int64_t seconds);
 /* A fatal error has ended the request of `owner`, whose task goes on with PHP's steps after a fatal error. */
 void hearth_on_broken(void *owner);
+/*
+ * Releases the locks on files, semaphores and connections of the running task, which a fatal error has ended; `of_request`: those of its
+ * request's ended tasks, too.
+ */
+void hearth_on_release_held(void *owner, bool of_request);
+/* Whether that task has not ended. */
+bool hearth_task_is_alive(uint64_t id);
+/* The running call has taken a record lock. */
+void hearth_records_locked(void);
 /* Replaces this worker after its current requests; `at_once`: it gets no other requests meanwhile. */
 void hearth_on_leave(hearth_str reason, bool at_once);
 

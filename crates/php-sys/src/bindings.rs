@@ -274,6 +274,8 @@ unsafe extern "C" {
     pub fn hearth_release(retained: *mut std::ffi::c_void);
     pub fn hearth_remove_temporary_files();
     pub fn hearth_is_temporary_file(fd: std::ffi::c_int) -> bool;
+    pub fn hearth_task_is_alive(id: u64) -> bool;
+    pub fn hearth_records_locked();
     pub fn hearth_timer_task(callback: u64, owner: *mut std::ffi::c_void) -> *mut hearth_task;
     pub fn hearth_timer_forget(callback: u64);
     pub fn hearth_collector_task(owner: *mut std::ffi::c_void) -> *mut hearth_task;
@@ -331,6 +333,8 @@ pub mod called_by_c {
         unsafe extern "C" fn(owner: *mut std::ffi::c_void, seconds: f64);
     pub type hearth_on_cpu_limit = unsafe extern "C" fn(seconds: i64);
     pub type hearth_on_broken = unsafe extern "C" fn(owner: *mut std::ffi::c_void);
+    pub type hearth_on_release_held =
+        unsafe extern "C" fn(owner: *mut std::ffi::c_void, of_request: bool);
     pub type hearth_on_leave = unsafe extern "C" fn(reason: hearth_str, at_once: bool);
     pub type hearth_on_log = unsafe extern "C" fn(level: hearth_log_level, message: hearth_str);
     pub type hearth_on_task_log = unsafe extern "C" fn(

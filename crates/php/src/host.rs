@@ -62,6 +62,11 @@ pub trait Host {
     /// Counts only the first `count` locks from here on, because a task has ended without unlocking the others. Returns the
     /// number of these.
     fn forget_locks(&self, count: usize) -> usize;
+    /// Releases the locks, semaphores and connections of a task that a fatal error has ended. If that is its request's own task, `request` is
+    /// not 0, and those of the request's tasks that `has_ended` tells are released too.
+    fn release_held(&self, task: u64, request: u64, has_ended: &dyn Fn(u64) -> bool);
+    /// Forgets what the request holds, which has ended otherwise.
+    fn forget_held(&self, request: u64);
     /// A task is about to run on a runner's poll; `request` is the request that it belongs to, if any.
     fn resumes(&self, request: Option<&Request>);
     /// That task waits again, or has ended.

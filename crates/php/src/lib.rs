@@ -53,8 +53,8 @@ pub use programs::{
 };
 pub use request::{Body, Request, Response, Script};
 pub use task::{
-    Task, call_pools, collector_task, current_task_id, loop_stop_task, timer_forget, timer_task,
-    times_resumed,
+    Task, call_pools, collector_task, current_request_id, current_task_id, loop_stop_task,
+    records_locked, timer_forget, timer_task, times_resumed,
 };
 pub use task_ref::{TaskRef, throw_two_tasks};
 pub use timings::Timings;

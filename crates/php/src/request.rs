@@ -14,7 +14,7 @@ use http1::{BodyError, RequestHead, ResponseHead};
 use php_sys::hearth_str;
 
 use crate::client::Client;
-use crate::host::is_forked;
+use crate::host::{host, is_forked};
 use crate::incoming::{BodySource, Incoming};
 use crate::pipe::Pipe;
 use crate::timings::Timings;
@@ -234,6 +234,7 @@ impl Request {
     /// Marks the handler's task as ended: nothing more is sent.
     pub fn end(&self) {
         self.ended.set(true);
+        host().forget_held(self.id);
         self.finish(Bytes::new());
     }
 

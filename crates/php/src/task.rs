@@ -173,8 +173,14 @@ pub fn current_task_id() -> u64 {
 }
 
 /// The id of the running task's request, 0 for none.
-pub(crate) fn current_request_id() -> u64 {
+pub fn current_request_id() -> u64 {
     current().map_or(0, |cell| cell.request_id())
+}
+
+/// Notes that the running call has taken a record lock.
+pub fn records_locked() {
+    // SAFETY: on the engine's thread; reads the running call.
+    unsafe { sys::hearth_records_locked() };
 }
 
 /// Makes a task for the timer `id`; `None` when the timer was stopped.

@@ -321,6 +321,14 @@ impl php::Host for ProcessHost {
         hook::forget_locks(count)
     }
 
+    fn release_held(&self, task: u64, request: u64, has_ended: &dyn Fn(u64) -> bool) {
+        hook::release_held(task, request, has_ended);
+    }
+
+    fn forget_held(&self, request: u64) {
+        hook::forget_held(request);
+    }
+
     fn resumes(&self, request: Option<&Request>) {
         if let Some(request) = request {
             self.computes(request);

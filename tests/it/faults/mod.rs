@@ -12,6 +12,7 @@ mod endings;
 mod engine_calls;
 mod errors;
 mod exhaustion;
+mod held;
 mod include_once;
 mod no_suspend;
 mod opcodes;

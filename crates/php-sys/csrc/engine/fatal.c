@@ -7,7 +7,9 @@
 #include "engine/temporary_files.h"
 #include "cache/cache.h"
 #include "request/request.h"
+#include "task/call.h"
 #include "task/no_suspend.h"
+#include "task/sqlite.h"
 
 #include <fcntl.h>
 
@@ -22,6 +24,11 @@ static void mend_output(void)
 	if (!(OG(flags) & PHP_OUTPUT_ACTIVATED)) {
 		php_output_activate();
 	}
+}
+
+static bool is_request(const hearth_task *task)
+{
+	return task->request && (task->job == HEARTH_JOB_REQUEST || task->job == HEARTH_JOB_ENTRY || task->background);
 }
 
 /* A step may meet a fatal error of its own; the next step runs all the same. */
@@ -83,6 +90,27 @@ static void end_cache_locks(hearth_request_state *state)
 {
 	(void) state;
 	hearth_cache_locks_end(hearth_current);
+}
+
+/* Mutexes and what else relies on onTaskEnd(). Leases have been ended by hearth_on_broken(). */
+static void run_on_end(hearth_request_state *state)
+{
+	(void) state;
+	hearth_task_run_callbacks(hearth_current);
+}
+
+static void roll_back(hearth_request_state *state)
+{
+	(void) state;
+	hearth_sqlite_roll_back(hearth_current, is_request(hearth_current));
+}
+
+static void release_held(hearth_request_state *state)
+{
+	(void) state;
+	if (hearth_current->owner) {
+		hearth_on_release_held(hearth_current->owner, is_request(hearth_current));
+	}
 }
 
 static void remove_uploads(hearth_request_state *state)
@@ -155,22 +183,21 @@ static void forget_loading(void)
 
 /* ---- the end of a request ---- */
 
-static bool is_request(const hearth_task *task)
-{
-	return task->request && (task->job == HEARTH_JOB_REQUEST || task->job == HEARTH_JOB_ENTRY || task->background);
-}
-
 /* Runs at the bottom of the task's stack. */
 void hearth_task_end_broken(hearth_task *task)
 {
 	static const step steps[] = {
-		set_status, call_shutdown_functions, flush_output, end_session, end_session_locks, end_cache_locks, remove_uploads,
-		remove_body_file, respond, hearth_process_state_put_back,
+		set_status, call_shutdown_functions, flush_output, end_session, end_session_locks, end_cache_locks, run_on_end, roll_back,
+		release_held, remove_uploads, remove_body_file, respond, hearth_process_state_put_back,
 	};
+
+	static const step locks[] = {end_cache_locks, run_on_end, roll_back, release_held};
 
 	forget_loading();
 	if (!is_request(task) || !task->owner) {
-		attempt(task, end_cache_locks);
+		for (size_t i = 0; i < sizeof locks / sizeof *locks; i++) {
+			attempt(task, locks[i]);
+		}
 		return;
 	}
 	/* Cancels the request's children, and closes its connections. */

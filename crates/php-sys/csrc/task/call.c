@@ -127,6 +127,13 @@ static void run_callbacks(hearth_task *task)
 	zval_ptr_dtor(&first);
 }
 
+void hearth_task_run_callbacks(hearth_task *task)
+{
+	while (Z_TYPE(task->on_end) != IS_UNDEF) {
+		run_callbacks(task);
+	}
+}
+
 /*
  * Calls the callbacks registered by onTaskEnd(), newest first; they may register more, and borrow connections.
  * Leases are returned last.

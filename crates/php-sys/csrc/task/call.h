@@ -6,6 +6,8 @@
 
 void hearth_call_run(hearth_task *task);
 void hearth_task_run_on_end(hearth_task *task);
+/* Only what onTaskEnd() has registered. */
+void hearth_task_run_callbacks(hearth_task *task);
 bool hearth_is_callable(zval *callable, uint32_t argument);
 void hearth_call(zval *callable, zval *result, uint32_t argc, zval *args);
 /* Whether the task has callbacks for its end, leases to return, or values to release. */

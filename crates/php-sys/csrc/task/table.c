@@ -36,6 +36,11 @@ hearth_task *hearth_task_by_id(uint64_t id)
 	return task->job != HEARTH_JOB_NONE && hearth_task_id(task) == id ? task : NULL;
 }
 
+bool hearth_task_is_alive(uint64_t id)
+{
+	return hearth_task_by_id(id) != NULL;
+}
+
 hearth_task *hearth_task_at(uint32_t index)
 {
 	return index < task_count ? tasks[index] : NULL;

@@ -38,6 +38,13 @@ callbacks! {
         owner.break_off();
     }
 
+    fn hearth_on_release_held(owner: &TaskCell, of_request: bool) {
+        let request = if of_request { owner.request_id() } else { 0 };
+        // SAFETY: reads the list of tasks, on the engine's thread.
+        let has_ended = |task| unsafe { !sys::hearth_task_is_alive(task) };
+        host().release_held(task::current_task_id(), request, &has_ended);
+    }
+
     fn hearth_on_leave(reason: Cow<'_, str>, at_once: bool) {
         host().leave(&reason, at_once);
     }

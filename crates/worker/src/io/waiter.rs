@@ -289,6 +289,20 @@ impl Waiter for TokioWaiter {
         }
     }
 
+    fn request(&self) -> u64 {
+        if php::on_engine_thread() {
+            php::current_request_id()
+        } else {
+            0
+        }
+    }
+
+    fn records_locked(&self) {
+        if php::on_engine_thread() {
+            php::records_locked();
+        }
+    }
+
     fn refuse(&self, fd: i32, owner: u64) -> bool {
         let holder = || descriptors::known(fd)?.holder();
         if !is_guarded(fd) || owner == php::current_task_id() {

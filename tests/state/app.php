@@ -74,7 +74,7 @@ return new class {
             if ($report['changes'] === null) {
                 // Where its client leaves, the wait ends in an exception.
                 $report['changes'] = [];
-                if ((error_get_last()['type'] ?? 0) & (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE)) {
+                if ((error_get_last()['type'] ?? 0) & (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)) {
                     $report['end'] = 'fatal';
                 }
                 $report['changes'] = $this->wait();

@@ -142,3 +142,33 @@ fn a_connection_that_a_fatal_error_left_is_not_used_again() {
     assert_eq!(sessions[1], sessions[2], "a new one each time");
     server.stop();
 }
+
+/// The tick functions and the superglobals of a request are its children's, too. The memory that the end frees is used at once.
+#[test]
+fn nothing_is_freed_that_children_use_when_the_end_runs_out_of_memory() {
+    let code = r"return function ($request) {
+            if ($request->path === '/slow') { UNTIL_GO return 'slow done'; }
+            Hearth\async(function () {
+                $waits = function () {
+                    static $calls = 0;
+                    if ($calls++ !== 1) { return; }
+                    try { sleep(10); } finally { for ($n = 0; $n < 100; $n++) { $_GET['all'][] = [$n, str_repeat('z', 90)]; } }
+                };
+                register_tick_function($waits);
+                for ($n = 0; $n < 5; $n++) { register_tick_function(function () use ($n) { $n++; }); }
+                declare(ticks=1) { $x = 1; $y = 2; $z = 3; }
+            });
+            set_exception_handler(fn () => str_repeat('x', 1 << 30));
+            throw new Exception('for the handler');
+        };";
+    let server = one_worker(&code.replace("UNTIL_GO", UNTIL_GO))
+        .args(["--ini", "memory_limit=64M"])
+        .start();
+    let mut slow = server.connect();
+    slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(server.get("/?a=1").status, 500);
+    let_go(&server);
+    assert_eq!(ok(&slow.response()), "slow done");
+    server.stop();
+}

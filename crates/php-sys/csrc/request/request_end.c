@@ -63,12 +63,24 @@ void hearth_run_shutdown_functions(void)
 	}
 }
 
+/* The children use what the end of the request would free. So it ends as after a fatal error, which frees nothing. */
+static ZEND_COLD void leave_children(void)
+{
+	hearth_report_exception();
+	hearth_bail_out_of_memory();
+	hearth_log(HEARTH_LOG_ERROR, "the request is broken off: its tasks cannot be awaited while a library holds a lock");
+	zend_bailout();
+}
+
 /* Waits for the children. Once that wait was ended, by the time limit or a client that left, they are cancelled. */
 static void join_children(hearth_request_state *state)
 {
 	bool cancel = state->failed || state->output.gone;
 
-	while (state->tasks > 1 && !hearth_on_join_children(cancel) && hearth_may_suspend()) {
+	while (state->tasks > 1 && !hearth_on_join_children(cancel)) {
+		if (UNEXPECTED(!hearth_may_suspend())) {
+			leave_children();
+		}
 		hearth_report_exception();
 		cancel = true;
 	}

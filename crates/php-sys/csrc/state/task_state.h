@@ -82,7 +82,7 @@ typedef struct hearth_request_state {
 	bool failed;                     /* the handler threw: the request's children are cancelled */
 	uint8_t ends;                    /* HEARTH_ENDS_*: how far its end is */
 	uint8_t refusals;                /* how often a buffer was refused to it */
-	bool orphans;                    /* it has children that cannot be awaited, as in a process that PHP code forked */
+	bool orphans;                    /* in a process that PHP code forked: it has children, which run in the parent only */
 	bool broken;                     /* one of its tasks ended in a fatal error: its memory is not reused */
 
 	HashTable *deferred;

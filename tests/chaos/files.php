@@ -12,16 +12,20 @@ function required(Context $c, int $n, Closure $fn): void
     $file = __DIR__ . "/once-$name.php";
     is_file($file) || file_put_contents($file, requiredCode($name, $n));
     Required::$fn = $fn;
+    $within = &Required::$within["$name $c->token"];
+    $within++;
     try {
         $n % 2 ? require_once $file : include_once $file;
     } catch (Hearth\TimeoutError $e) {
         // The time limit of the request ends the code of the file, too.
         Required::$broken[$name] = true;
         throw $e;
+    } finally {
+        $within--;
     }
-    // A task does not wait for a file where it cannot be left, nor for one that has started it.
+    // A task does not wait for a file where it cannot be left, nor for a task of its request that has started it.
     $all = defined("ONCE_$name") && function_exists("once_$name") && class_exists("Once_$name") && isset(Required::$values[$name]);
-    $all || isset(Required::$broken[$name]) || Excuses::$fatal || Fiber::getCurrent() || !maySuspend() || mixed('a file that was included', $c, [$name, $all]);
+    $all || $within > 0 || isset(Required::$broken[$name]) || Excuses::$fatal || Fiber::getCurrent() || !maySuspend() || mixed('a file that was included', $c, [$name, $all]);
     if ($all) {
         "once_$name"($c->token) === $c->token . constant("ONCE_$name") || mixed('a function of a file', $c, $name);
     }
@@ -31,6 +35,7 @@ final class Required
 {
     public static ?Closure $fn = null;
     public static array $values = [];
+    public static array $within = [];
     public static array $broken = [];
 
     public static function wait(): void

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use super::{first_with, shared};
-use crate::support::ok;
+use crate::support::{ok, one_worker};
 
 /// Documents of BSON: a length, the elements, a zero.
 fn document(elements: &[Vec<u8>]) -> Vec<u8> {
@@ -131,4 +131,42 @@ fn a_cursor_and_its_manager() {
         assert_eq!(ok(&server.get("/server")), "pong");
         server.stop();
     }
+}
+
+/// Under php-fpm the driver forgets them at the end of the request. Those of the entry script hold for every request.
+#[test]
+fn a_subscriber_of_all_connections_is_told_of_its_own_request() {
+    let (port, _go) = server();
+    let server = one_worker(
+        r"final class Seen implements MongoDB\Driver\Monitoring\CommandSubscriber {
+            static array $seen = [];
+            function __construct(private string $name) {}
+            function commandStarted($event): void { self::$seen[] = $this->name; usleep(1000); }
+            function commandSucceeded($event): void {}
+            function commandFailed($event): void {}
+        }
+        $boot = new Seen('boot');
+        MongoDB\Driver\Monitoring\addSubscriber($boot);
+        return function ($request) use ($boot) {
+            if ($request->path === '/add') { MongoDB\Driver\Monitoring\addSubscriber(new Seen('request')); }
+            if ($request->path === '/remove') { MongoDB\Driver\Monitoring\removeSubscriber($boot); }
+            $manager = new MongoDB\Driver\Manager('mongodb://127.0.0.1:' . getenv('PORT'), [], ['disableClientPersistence' => true]);
+            Seen::$seen = [];
+            $manager->executeCommand('db', new MongoDB\Driver\Command(['ping' => 1]));
+            return implode(' ', Seen::$seen);
+        };",
+    )
+    .args(["--ini", &format!("extension={}", testkit::unpacked_extension("mongodb").display())])
+    .env("PORT", port.to_string())
+    .start();
+    for (path, seen) in [
+        ("/add", "boot request"),
+        ("/", "boot"),
+        ("/remove", ""),
+        ("/", "boot"),
+        ("/add", "boot request"),
+    ] {
+        assert_eq!(ok(&server.get(path)), seen, "{path}");
+    }
+    server.stop();
 }

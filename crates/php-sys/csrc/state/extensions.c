@@ -284,6 +284,7 @@ static const struct { const char *module; size_t size; void (*add)(void *globals
 	{"intl", 64, add_intl},
 	{"libxml", 0, add_libxml},
 	{"mbstring", sizeof(zend_mbstring_globals), hearth_extension_add_mbstring},
+	{"mongodb", HEARTH_BY_VERSION(96, 104), hearth_extension_add_mongodb},
 	{"mysqli", sizeof(zend_mysqli_globals), add_mysqli},
 	{"openssl", HEARTH_BY_VERSION(1, 2) * sizeof(void *), add_openssl},
 	{"pcre", sizeof(zend_pcre_globals), add_pcre},

@@ -9,6 +9,7 @@ bool hearth_extension_add(const zend_module_entry *module);
 
 /* For single extensions. */
 void hearth_extension_add_mbstring(void *globals);
+void hearth_extension_add_mongodb(void *globals);
 uint32_t hearth_extension_owner(const char *name, void (*release)(void));
 
 #define HEARTH_ADD(scope, owner, lvalue) hearth_ranges_add(scope, owner, &(lvalue), sizeof(lvalue))

@@ -8,33 +8,55 @@ use testkit::Server;
 
 use crate::support::{UNTIL_GO, at_once, eventually, let_go, ok, one_worker, same, until_handled};
 
-/// A directory server that accepts every bind, late. It lives as long as the tests.
+/// A directory server that accepts every bind, late, and finds nothing; of `dc=here` it says that the answer is below `dc=there`. It
+/// lives as long as the tests.
 fn directory_server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("an address").port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || answer_binds(stream));
+            std::thread::spawn(move || answer_operations(stream, port));
         }
     });
     port
 }
 
-/// Answers each bind request with success. A message is a sequence: its number, then the operation.
-fn answer_binds(mut stream: TcpStream) -> Option<()> {
+/// A message is a sequence: its number, then the operation.
+fn answer_operations(mut stream: TcpStream, port: u16) -> Option<()> {
     loop {
         let mut head = [0; 2];
         stream.read_exact(&mut head).ok()?;
         let mut rest = vec![0; usize::from(head[1])];
         stream.read_exact(&mut rest).ok()?;
         let (number, operation) = (rest[2], rest[3]);
-        if operation != 0x60 {
-            return None;
+        let (kind, result) = match operation {
+            0x60 => (0x61, vec![10, 1, 0, 4, 0, 4, 0]),
+            0x63 if rest.windows(7).any(|word| word == b"dc=here") => (0x65, referral(port)),
+            0x63 => (0x65, vec![10, 1, 0, 4, 0, 4, 0]),
+            _ => return None,
+        };
+        if operation == 0x60 {
+            std::thread::sleep(Duration::from_millis(100));
         }
-        std::thread::sleep(Duration::from_millis(100));
-        let success = [0x30, 12, 2, 1, number, 0x61, 7, 10, 1, 0, 4, 0, 4, 0];
-        stream.write_all(&success).ok()?;
+        let answer = [vec![2, 1, number], nested(kind, &result)].concat();
+        stream.write_all(&nested(0x30, &answer)).ok()?;
     }
+}
+
+/// A value of BER that contains others.
+fn nested(kind: u8, content: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(content.len()).expect("a short value");
+    [&[kind, length], content].concat()
+}
+
+/// By another name of the machine: libldap has a connection to the first one.
+fn referral(port: u16) -> Vec<u8> {
+    let address = format!("ldap://localhost:{port}/dc=there");
+    [
+        &[10, 1, 10, 4, 0, 4, 0][..],
+        &nested(0xa3, &nested(4, address.as_bytes())),
+    ]
+    .concat()
 }
 
 #[test]
@@ -106,6 +128,47 @@ fn no_other_request_runs_while_ldap_waits() {
     .env("PORT", directory_server().to_string())
     .start();
     assert_undivided(&server, "/bind");
+    server.stop();
+}
+
+/// php-ldap gives libldap the address of an argument, which is somewhere on the stack of the request that has set the function.
+#[test]
+fn a_connection_of_an_earlier_request_calls_its_function_for_a_referral() {
+    let server = one_worker(
+        r"final class Kept { static $ldap; static $log = []; }
+        function search($depth, $a = 1, $b = 2) {
+            if ($depth > 0) { return search($depth - 1, $b, $a); }
+            ldap_search(Kept::$ldap, 'dc=here', '(cn=x)');
+            return implode(' ', Kept::$log) . ': ' . ldap_error(Kept::$ldap);
+        }
+        return function ($request) {
+            if ($request->path === '/connect') {
+                Kept::$ldap = ldap_connect('ldap://127.0.0.1:' . getenv('PORT'));
+                ldap_set_option(Kept::$ldap, LDAP_OPT_PROTOCOL_VERSION, 3);
+                ldap_set_rebind_proc(Kept::$ldap, function ($ldap, $url) {
+                    Kept::$log[] = get_debug_type($ldap) . ' ' . parse_url($url, PHP_URL_PATH);
+                    return ldap_bind($ldap, 'cn=admin', 'secret') ? 0 : 1;
+                });
+                return 'connected';
+            }
+            Kept::$log = [];
+            return search((int) $request->query('depth'));
+        };",
+    )
+    .arg(format!(
+        "--ini=extension={}",
+        testkit::unpacked_extension("ldap").display()
+    ))
+    .env("PORT", directory_server().to_string())
+    .start();
+    assert_eq!(ok(&server.get("/connect")), "connected");
+    for depth in [0, 1, 5, 30] {
+        assert_eq!(
+            ok(&server.get(&format!("/?depth={depth}"))),
+            "LDAP\\Connection /dc=there: Success",
+            "{depth}"
+        );
+    }
     server.stop();
 }
 

@@ -122,6 +122,8 @@ void hearth_ssh2_urls_watch(void);
 void hearth_ssh2_disconnect_watch(void);
 /* task/dba.c */
 void hearth_dba_watch(void);
+/* task/ldap_rebind.c. Called before the handlers of functions are intercepted. */
+void hearth_ldap_rebind_watch(void);
 /* task/memcache.c: the number of connections that may be left without an owner. */
 extern uint32_t hearth_memcache_opened;
 void hearth_memcache_watch(void);

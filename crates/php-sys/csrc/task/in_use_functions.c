@@ -219,6 +219,7 @@ void hearth_intercept_use(void)
 	zend_function *function;
 
 	hearth_use_learn();
+	hearth_ldap_rebind_watch();
 	use_all(CG(function_table));
 	ZEND_HASH_FOREACH_PTR(CG(class_table), ce) {
 		use_all(&ce->function_table);

@@ -239,3 +239,36 @@ fn a_task_for_whose_stack_there_is_no_memory_is_an_error_and_logged_once() {
     assert_eq!(log.matches("no memory for the stack of a task").count(), 1);
     server.stop();
 }
+
+/// pecl/memcache puts each descriptor into a set of `select(2)`, which has room for those below 1024. For others libc would end the process.
+#[test]
+fn a_descriptor_that_a_library_has_no_room_for_ends_its_request_alone() {
+    let server = one_worker(
+        r"return function ($request) {
+            static $files = [];
+            switch ($request->path) {
+                case '/wait': while (!file_exists('go')) { usleep(5000); clearstatcache(); } return 'done';
+                case '/open': while (count($files) < 1024) { $files[] = fopen('/dev/null', 'r'); } return (string) getmypid();
+            }
+            $server = stream_socket_server('tcp://127.0.0.1:0');
+            $cache = new Memcache();
+            $cache->addServer('127.0.0.1', (int) explode(':', stream_socket_get_name($server, false))[1], false, 1, 1);
+            return json_encode(@$cache->get('key'));
+        };",
+    )
+    .arg(format!(
+        "--ini=extension={}",
+        testkit::unpacked_extension("memcache").display()
+    ))
+    .start();
+    let mut waiting = server.connect();
+    waiting.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    ok(&server.get("/open"));
+    assert_eq!(server.get("/").status, 500);
+    server.expect_log("The worker has too many open files for a library that calls select()");
+    let_go(&server);
+    assert_eq!(ok(&waiting.response()), "done");
+    assert_eq!(ok(&server.get("/")), "false");
+    server.stop();
+}

@@ -47,6 +47,8 @@ void hearth_log_message(const char *message, int syslog_type);
 void hearth_errors_hook(void);
 /* engine/read_directory.c: has the linker keep the function that reads directories. */
 void hearth_read_directory_hook(void);
+/* engine/descriptor_sets.c: has the linker keep the function that looks at descriptors of select(2). */
+void hearth_descriptor_sets_hook(void);
 /* engine/error_handler.c */
 void hearth_error_handler_hook(void);
 void hearth_error_handler_begin(hearth_request_state *state);

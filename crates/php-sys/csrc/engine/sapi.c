@@ -221,6 +221,7 @@ static bool begin_residence(void)
 	hearth_errors_hook();
 	hearth_error_handler_hook();
 	hearth_read_directory_hook();
+	hearth_descriptor_sets_hook();
 	own_time_limit();
 	hearth_intercept_install();
 	hearth_superglobals_hook();
@@ -271,6 +272,7 @@ bool hearth_boot(const hearth_boot_args *args)
 			hearth_no_suspend_in_engine();
 			hearth_error_handler_hook();
 			hearth_read_directory_hook();
+			hearth_descriptor_sets_hook();
 			hearth_intercept_install();
 			return true;
 		case HEARTH_CLASSIC:

@@ -276,6 +276,19 @@ static void add_libxml(void *globals)
 	add_parser_defaults();
 }
 
+/* ---- rrd ---- */
+
+/* rrd_error(): librrd has one text of this size per thread. */
+static void add_rrd(void *globals)
+{
+	enum { SIZE = 4096 };
+	const void *text = add_library_variable(HEARTH_SCOPE_REQUEST, hearth_extension_owner("rrd", NULL), "rrd_get_error", SIZE);
+
+	if (text) {
+		hearth_ranges_sentinel(HEARTH_SCOPE_REQUEST, text, 1);
+	}
+}
+
 /* ---- all of them ---- */
 
 static const struct { const char *module; size_t size; void (*add)(void *globals); } extensions[] = {
@@ -290,6 +303,7 @@ static const struct { const char *module; size_t size; void (*add)(void *globals
 	{"pcre", sizeof(zend_pcre_globals), add_pcre},
 	{"pgsql", HEARTH_BY_VERSION(232, 320), add_pgsql},
 	{"random", 0, add_random},
+	{"rrd", 0, add_rrd},
 	{"session", 0, NULL},            /* the open session is exchanged as a whole: see state/session.c */
 };
 

@@ -477,14 +477,17 @@ fn table() -> String {
     text.push_str(
         "\nA library that FFI calls may be in the middle of its own state when it calls back, so its callback blocks too. A client that leaves\n\
         does not end it: PHP has no exceptions there.\n\n\
-        The same holds for unixODBC and libpq with GSSAPI, as far as they hold a lock while they wait.\n\
+        The same holds for PDO Firebird, queries of PDO_DBLIB (FreeTDS), unixODBC and libpq with GSSAPI, as far as they hold a lock while they\n\
+        wait.\n\
          A lock that is still held when its task ends is logged once and no longer counted.\n\n\
          A directory server that does not answer stops the worker until php-ldap gives up or the request's time is over\n\
          (`request.timeout`); that the client leaves does not end the wait. `LDAP_OPT_NETWORK_TIMEOUT` limits only the connection.\n\
-         Set `LDAP_OPT_TIMEOUT`, which limits the wait for an answer, on each connection.\n\
+         Set `LDAP_OPT_TIMEOUT`, which limits the wait for an answer, on each connection. Set `PDO::ATTR_TIMEOUT` for PDO_DBLIB; Firebird has no\n\
+         such limit.\n\
          \n## What does not\n\n\
          - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
          - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\
+         - snmp and smbclient, whose libraries keep what they do in variables of the process.\n\
          - `lockf()` of a library: libc takes that record lock itself. No extension of Debian waits in it.\n\
          - `res_query()`, `res_search()` and their relatives: no extension of Debian calls them in a request, only `res_nsearch()`.\n\
          - `pthread_cond_wait()`, `sem_wait()` and their relatives: the libraries of Debian's extensions wait there for threads that\n\

@@ -27,9 +27,10 @@ static const char *const walking_methods[] = {
 
 /*
  * net-snmp reads the answers of all its sessions at once; libsmbclient has one context; two objects of one archive of phar share it;
- * ImageMagick calls a progress monitor under a lock of libgomp, which only it sees.
+ * ImageMagick calls a progress monitor under a lock of libgomp, which only it sees; php-rrd goes over the
+ * array of options by the array's own position while it converts them, and two calls may have one array.
  */
-static const char *const extensions[] = {"snmp", "smbclient", "phar", "imagick", "gmagick"};
+static const char *const extensions[] = {"snmp", "smbclient", "phar", "imagick", "gmagick", "rrd"};
 
 #define COUNT(list) (sizeof (list) / sizeof *(list))
 

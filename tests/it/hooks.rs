@@ -487,7 +487,7 @@ fn table() -> String {
          \n## What does not\n\n\
          - Computing: a loop holds its worker until it ends, waits, or runs into the request's time limit.\n\
          - Reading and writing regular files: the kernel answers from memory or disk; there is nothing to wait on.\n\
-         - snmp, smbclient and rrd, which keep what they do in variables of the process or in arrays that requests share.\n\
+         - snmp, smbclient, libvirt and rrd, which keep what they do in variables of the process or in arrays that requests share.\n\
          - `lockf()` of a library: libc takes that record lock itself. No extension of Debian waits in it.\n\
          - `res_query()`, `res_search()` and their relatives: no extension of Debian calls them in a request, only `res_nsearch()`.\n\
          - `pthread_cond_wait()`, `sem_wait()` and their relatives: the libraries of Debian's extensions wait there for threads that\n\

@@ -28,9 +28,10 @@ static const char *const walking_methods[] = {
 /*
  * net-snmp reads the answers of all its sessions at once; libsmbclient has one context; two objects of one archive of phar share it;
  * ImageMagick calls a progress monitor under a lock of libgomp, which only it sees; php-rrd goes over the
- * array of options by the array's own position while it converts them, and two calls may have one array.
+ * array of options by the array's own position while it converts them, and two calls may have one array; libvirt has one error per
+ * thread, which each call resets.
  */
-static const char *const extensions[] = {"snmp", "smbclient", "phar", "imagick", "gmagick", "rrd"};
+static const char *const extensions[] = {"snmp", "smbclient", "phar", "imagick", "gmagick", "rrd", "libvirt"};
 
 #define COUNT(list) (sizeof (list) / sizeof *(list))
 

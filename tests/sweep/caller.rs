@@ -63,8 +63,8 @@ impl fmt::Display for Call {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The function has ended the request, as a fatal error does.
-    Ended,
+    /// The call has ended the request, as a fatal error does: what the log says, and the calls that the server has made before.
+    Ended(String, Vec<Call>),
     /// What the log says, or that the worker did not answer; and the calls that the server has made before.
     Broken(String, Vec<Call>),
 }
@@ -123,23 +123,31 @@ impl Caller {
                 answer["reported"] = (reports() != before).into();
                 Ok(answer)
             }
-            Ok(_) => {
-                self.abandon();
-                Err(Failed::Ended)
+            Ok(response) => {
+                let why = self.fatal_error(response.status);
+                Err(Failed::Ended(why, self.abandon()))
             }
             Err(_) => {
                 let why = self.last_words();
-                self.made.pop();
-                let before = std::mem::take(&mut self.made);
-                self.abandon();
-                Err(Failed::Broken(why, before))
+                Err(Failed::Broken(why, self.abandon()))
             }
         }
     }
 
-    fn abandon(&mut self) {
+    /// Returns the calls that the server has made before the last one.
+    fn abandon(&mut self) -> Vec<Call> {
         self.server.take().expect("a server").abandon();
-        self.made.clear();
+        self.made.pop();
+        std::mem::take(&mut self.made)
+    }
+
+    fn fatal_error(&mut self, status: u16) -> String {
+        let log = self.server().log();
+        let line = log.wait("Fatal error", LOGGED);
+        line.map_or_else(
+            || format!("status {status}"),
+            |line| line.chars().take(300).collect(),
+        )
     }
 
     fn last_words(&mut self) -> String {

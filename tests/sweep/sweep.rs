@@ -130,8 +130,9 @@ impl Part<'_> {
                 }
                 Some(answer)
             }
-            Err(Failed::Ended) => None,
-            Err(Failed::Broken(why, before)) => {
+            // The function itself ends a request, without another task too.
+            Err(Failed::Ended(..)) if call.action.is_none() => None,
+            Err(Failed::Ended(why, before) | Failed::Broken(why, before)) => {
                 let cause = cause(call, before);
                 self.found(&cause, &why);
                 None
@@ -172,7 +173,7 @@ fn cause(last: &Call, before: Vec<Call>) -> Call {
         let breaks = before[from..]
             .iter()
             .chain([last])
-            .any(|call| matches!(caller.ask(call), Err(Failed::Broken(..))));
+            .any(|call| caller.ask(call).is_err());
         caller.stop();
         if breaks {
             return before.get(from).unwrap_or(last).clone();

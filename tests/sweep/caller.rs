@@ -63,8 +63,9 @@ impl fmt::Display for Call {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The call has ended the request, as a fatal error does: what the log says, and the calls that the server has made before.
-    Ended(String, Vec<Call>),
+    /// The call has ended the request: the fatal error, if the log has one, and the calls that the server has made before. Without one it
+    /// may have been the time limit, on a busy machine.
+    Ended(Option<String>, Vec<Call>),
     /// What the log says, or that the worker did not answer; and the calls that the server has made before.
     Broken(String, Vec<Call>),
 }
@@ -123,8 +124,8 @@ impl Caller {
                 answer["reported"] = (reports() != before).into();
                 Ok(answer)
             }
-            Ok(response) => {
-                let why = self.fatal_error(response.status);
+            Ok(_) => {
+                let why = self.fatal_error();
                 Err(Failed::Ended(why, self.abandon()))
             }
             Err(_) => {
@@ -141,13 +142,9 @@ impl Caller {
         std::mem::take(&mut self.made)
     }
 
-    fn fatal_error(&mut self, status: u16) -> String {
-        let log = self.server().log();
-        let line = log.wait("Fatal error", LOGGED);
-        line.map_or_else(
-            || format!("status {status}"),
-            |line| line.chars().take(300).collect(),
-        )
+    fn fatal_error(&mut self) -> Option<String> {
+        let line = self.server().log().wait("Fatal error", LOGGED);
+        line.map(|line| line.chars().take(300).collect())
     }
 
     fn last_words(&mut self) -> String {

@@ -132,7 +132,8 @@ impl Part<'_> {
             }
             // The function itself ends a request, without another task too.
             Err(Failed::Ended(..)) if call.action.is_none() => None,
-            Err(Failed::Ended(why, before) | Failed::Broken(why, before)) => {
+            Err(Failed::Ended(None, _)) => None,
+            Err(Failed::Ended(Some(why), before) | Failed::Broken(why, before)) => {
                 let cause = cause(call, before);
                 self.found(&cause, &why);
                 None

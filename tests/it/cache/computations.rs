@@ -215,6 +215,34 @@ fn a_task_that_began_before_a_computation_waits_for_it() {
     server.stop();
 }
 
+/// The claim of a computation whose key was deleted meanwhile ends without the one that follows it.
+#[test]
+fn a_task_waits_for_the_computation_that_follows_a_deletion() {
+    let server = one_worker(RUN).start();
+    for delete in ["delete('k')", "clear()"] {
+        let code = format!(
+            "$count = fn ($value, $while) => $cache->remember('k', 60, function () use ($value, $while) {{ $while(); return $value; }});
+            [$end, $ask] = [new Hearth\\Channel(1), new Hearth\\Channel(1)];
+            $old = Hearth\\async(fn () => $count('old', fn () => $end->receive()));
+            usleep(5000);
+            $cache->{delete};
+            $new = Hearth\\async(function () use ($count, $ask) {{
+                $child = Hearth\\async(function () use ($count, $ask) {{ $ask->receive(); return $count('again', fn () => null); }});
+                return [$count('new', fn () => usleep(50000)), $child->await()];
+            }});
+            usleep(5000);
+            $end->send(true);
+            $old->await();
+            $ask->send(true);
+            $new = $new->await();
+            $cache->delete('k');
+            return $new;"
+        );
+        assert_eq!(run(&server, &code), r#"["new","new"]"#, "{delete}");
+    }
+    server.stop();
+}
+
 /// Here the computation waits for the task, which needs its value.
 #[test]
 fn a_computation_that_awaits_an_earlier_task_is_part_of_a_circle() {

@@ -14,6 +14,7 @@
 typedef struct {
 	uint32_t task;   /* the task that has it */
 	uint64_t number; /* of the claims of this process */
+	uint64_t token;  /* of the claims of the cache */
 } key_claim;
 
 static HashTable claims;
@@ -41,7 +42,7 @@ static void free_claim(zval *claim)
 	pefree(Z_PTR_P(claim), true);
 }
 
-void hearth_computing_begin(hearth_str key)
+void hearth_computing_begin(hearth_str key, uint64_t token)
 {
 	key_claim *claim = pemalloc(sizeof *claim, true);
 
@@ -49,13 +50,18 @@ void hearth_computing_begin(hearth_str key)
 		zend_hash_init(&claims, 8, NULL, free_claim, true);
 		begun = true;
 	}
-	*claim = (key_claim){ .task = running(), .number = ++hearth_computing_claims };
+	*claim = (key_claim){ .task = running(), .number = ++hearth_computing_claims, .token = token };
 	zend_hash_index_update_ptr(&claims, hash(key), claim);
 }
 
-void hearth_computing_end(hearth_str key)
+/* A key that was deleted meanwhile may have been claimed anew: that claim stays. */
+void hearth_computing_end(hearth_str key, uint64_t token)
 {
-	zend_hash_index_del(&claims, hash(key));
+	const key_claim *claim = zend_hash_index_find_ptr(&claims, hash(key));
+
+	if (claim && claim->token == token) {
+		zend_hash_index_del(&claims, hash(key));
+	}
 }
 
 /* The claim that the task waits for, if the task that has made it still has it; or NULL. */

@@ -8,8 +8,8 @@
 extern uint64_t hearth_computing_claims;
 
 /* The running task has the claim of the key's computation, and has given it back. */
-void hearth_computing_begin(hearth_str key);
-void hearth_computing_end(hearth_str key);
+void hearth_computing_begin(hearth_str key, uint64_t token);
+void hearth_computing_end(hearth_str key, uint64_t token);
 /*
  * Called before the running task waits for `holder`, which has the claim: process << 32 | task. False: it must not wait, because the
  * computation could not go on while it does.

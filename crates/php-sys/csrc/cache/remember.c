@@ -35,7 +35,7 @@ static hearth_str key_of(const computation *of)
 static void give_back(computation *of)
 {
 	if (of->token && of->process == hearth_process_id()) {
-		hearth_computing_end(key_of(of));
+		hearth_computing_end(key_of(of), of->token);
 		hearth_on_cache_give_back(HEARTH_CACHE_COMPUTATION, key_of(of), of->token);
 		of->token = 0;
 	}
@@ -198,18 +198,19 @@ static bool is_there_in_turn(computation *of, zval *out)
 			hearth_on_cache_count(HEARTH_CACHE_COALESCED);
 			return true;
 		}
-		drop(out);
 		if (outcome == HEARTH_CACHE_YES) {
-			/* The value may have been computed since the last check. */
 			of->token = holder;
 			of->process = hearth_process_id();
-			hearth_computing_begin(key_of(of));
+			hearth_computing_begin(key_of(of), holder);
 		}
+		/* May run a destructor, during which other tasks run. */
+		drop(out);
 		hearth_bail_out_if_fatal();
 		if (EG(exception)) {
 			return false;
 		}
 		if (outcome == HEARTH_CACHE_YES) {
+			/* The value may have been computed since the last check. */
 			continue;
 		}
 		if (outcome != HEARTH_CACHE_NO || !hearth_computing_await(key_of(of), holder) || !pause_for(of, holder, &time)) {

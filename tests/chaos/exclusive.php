@@ -47,13 +47,16 @@ final class Alone
 {
     private mixed $file;
 
-    /** @param float $until when it need no longer be alone: a time, in seconds */
-    public function __construct(Context $c, string $name, float $until = 1e12)
+    /**
+     * @param float $until when it need no longer be alone: a time, in seconds
+     * @param ?int $ended the deletions that had ended before it asked to be alone: one that ends later may give it company
+     */
+    public function __construct(Context $c, string $name, float $until = 1e12, ?int $ended = null)
     {
         $this->file = fopen(__DIR__ . "/alone-$name", 'c+');
         if (flock($this->file, LOCK_EX | LOCK_NB)) {
             ftruncate($this->file, 0);
-            fwrite($this->file, Excuses::count('ended', $name) . " $c->token $until " . getmypid());
+            fwrite($this->file, ($ended ?? Excuses::count('ended', $name)) . " $c->token $until " . getmypid());
             return;
         }
         [$ended, $token, $limit, $pid] = explode(' ', (string) stream_get_contents($this->file)) + [1e12, '', 0, 0];
@@ -98,14 +101,15 @@ function computed(Context $c, int $level, int $n, Closure $fn): void
         return;
     }
     $key = "computed$level" . ($n % 2 ? 'a' : 'b');
-    $compute = fn () => computing($c, $key, $level, $n, $fn);
+    $ended = Excuses::count('ended', $key);
+    $compute = fn () => computing($c, $key, $level, $n, $ended, $fn);
     $value = cache(1)->remember($key, 0.001 * (1 + $n % 9), $compute, $n % 5 ? null : 0.02, $n % 3 ? ["tag of $key"] : []);
     $value === valueOf($key) || mixed("value of $key", $c, $value);
 }
 
-function computing(Context $c, string $key, int $level, int $n, Closure $fn): array
+function computing(Context $c, string $key, int $level, int $n, int $ended, Closure $fn): array
 {
-    $alone = Fiber::getCurrent() ? null : new Alone($c, $key);
+    $alone = Fiber::getCurrent() ? null : new Alone($c, $key, ended: $ended);
     $next = fn (int $step, int $other = 0) => fn () => computed($c, $level + $step, intdiv($n, 2) + $step + $other, $fn);
     $fn();
     match ($n % 12) {

@@ -133,7 +133,7 @@ function mutex(Context $c, int $i, Closure $fn): void
     } catch (Hearth\TimeoutError | LogicException) {
         return;
     }
-    try { inside($c, "mutex $i", 1, $fn); } finally { $mutex->release(); }
+    try { inside($c, "mutex $i", 1, true, $fn); } finally { $mutex->release(); }
     see($c);
 }
 
@@ -146,7 +146,7 @@ function semaphore(Context $c, int $i, Closure $fn): void
     } catch (Hearth\TimeoutError) {
         return;
     }
-    try { inside($c, "semaphore $i", 1 + $i, $fn); } finally { $semaphore->release(); }
+    try { inside($c, "semaphore $i", 1 + $i, false, $fn); } finally { $semaphore->release(); }
     see($c);
 }
 

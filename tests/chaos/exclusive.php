@@ -154,24 +154,40 @@ function circled(Context $c, int $n, Closure $fn): void
 /** Counts how many run something at once in this worker. */
 final class Inside
 {
-    private static array $count = [];
+    /** By name and by number. */
+    private static array $inside = [];
+    private static int $last = 0;
+    private int $number;
 
     public function __construct(Context $c, private string $name, int $most)
     {
-        $count = self::$count[$name] = (self::$count[$name] ?? 0) + 1;
-        $count <= $most || Excuses::$fatal || mixed("more than $most in $name", $c, $count);
+        self::$inside[$name][$this->number = ++self::$last] = true;
+        $count = count(self::$inside[$name]);
+        $count <= $most || mixed("more than $most in $name", $c, $count);
+    }
+
+    /** A task that a fatal error ends destroys no object. A callback is called before those that were registered before it. */
+    public function endsWithTask(): void
+    {
+        [$name, $number, $task] = [$this->name, $this->number, Hearth\Internal\EffectiveTask::id()];
+        $task === 0 || Hearth\Internal\onTaskEnd($task, static function () use ($name, $number) { unset(self::$inside[$name][$number]); });
     }
 
     public function __destruct()
     {
-        self::$count[$this->name]--;
+        unset(self::$inside[$this->name][$this->number]);
     }
 }
 
-/** Calls `$fn`, and checks that no more than `$most` do so. A Fiber that is suspended in `$fn` may stay there for ever. */
-function inside(Context $c, string $name, int $most, Closure $fn): void
+/**
+ * Calls `$fn`, and checks that no more than `$most` do so. A Fiber that is suspended in `$fn` may stay there for ever.
+ *
+ * @param bool $released whether what `$fn` has is released at the end of its task
+ */
+function inside(Context $c, string $name, int $most, bool $released, Closure $fn): void
 {
     $inside = Fiber::getCurrent() ? null : new Inside($c, $name, $most);
+    $released && $inside?->endsWithTask();
     $fn();
 }
 

@@ -115,7 +115,13 @@ function inputOf(Context $c, int $n, Closure $fn): void
     see($c);
 }
 
-/** An upload's file belongs to the request until it is moved. */
+/** The requests of this worker whose upload one of their tasks moves, by token. */
+final class Moved
+{
+    public static array $uploads = [];
+}
+
+/** An upload's file belongs to the request until one of its tasks moves it. */
 function uploaded(Context $c, Closure $fn): void
 {
     [$files] = Hearth\parallel([fn () => $_FILES, function () use ($c, $fn) { $fn(); own($c, json_encode($c->request->files()['f'] ?? null)); }]);
@@ -125,6 +131,10 @@ function uploaded(Context $c, Closure $fn): void
     }
     $files['f']['name'] === $c->token && $_POST['t'] === $c->token || mixed('upload', $c, $files);
     $fn();
+    if (isset(Moved::$uploads[$c->token])) {
+        return;
+    }
+    Moved::$uploads[$c->token] = true;
     $text = file_get_contents($path);
     strlen($text) === $files['f']['size'] && str_starts_with($text, $c->token) || mixed('uploaded file', $c, $text);
     $to = __DIR__ . "/moved-$c->token";

@@ -189,6 +189,36 @@ fn a_request_that_is_cut_off_is_cancelled() {
     }
 }
 
+/// Code that runs after the response, or although its client has left. A second cancellation would end the wait in `finally`.
+#[test]
+fn what_runs_without_a_client_is_cancelled_once() {
+    let code = r"return function ($request) {
+        $wait = function () { touch('began'); try { sleep(20); } finally { usleep(50_000); touch('finally'); } };
+        switch ($request->path) {
+            case '/deferred': Hearth\defer($wait); break;
+            case '/finished': echo 'early'; fastcgi_finish_request(); $wait(); break;
+            case '/streamed': return (function () use ($wait) { yield 'early'; $wait(); })();
+            case '/alone': ignore_user_abort(true); $wait(); break;
+        }
+        return '';
+    };";
+    for dispatch in ["direct", "balanced"] {
+        for path in ["/deferred", "/finished", "/streamed", "/alone"] {
+            let server = one_worker(code)
+                .args(["--dispatch", dispatch, "--reload-timeout", "0.5"])
+                .start();
+            let mut client = server.connect();
+            client.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
+            let has = |name: &str| server.directory().join(name).exists();
+            eventually("it runs", || has("began"));
+            server.signal(Signal::HUP);
+            server.expect_log("time to finish is over: leaving");
+            eventually("its finally has run", || has("finally"));
+            server.stop();
+        }
+    }
+}
+
 #[test]
 fn sighup_reloads_the_code() {
     let server =

@@ -16,6 +16,7 @@ mod response;
 mod script_cache;
 mod slow_log;
 mod tick;
+mod waiting;
 mod watchdog;
 mod worker;
 

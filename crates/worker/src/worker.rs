@@ -3,13 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::time::Duration;
 
 use config::{AccessFormat, Mode};
 use http1::{Connections, RequestHead};
 use ipc::{Channel, FromWorker};
-use php::{Host as _, Request, TaskHandle, Timings};
+use php::{Cancel, Request, Timings};
 use server::queue::QueueLimits;
 use server::{HttpServer, RequestIds, WaitQueue, access, channel};
 use shm::{Ticket, Writer};
@@ -31,14 +31,9 @@ use crate::request::quarantine::Quarantine;
 use crate::request::queue::Queue;
 use crate::response::files;
 use crate::slow_log::SlowLog;
+use crate::waiting::Waiting;
 use crate::{front_link, front_link::attach, lifecycle::probe, pools, tick, watchdog};
 use http1::now_ms;
-
-/// A request whose task waits, for the check at each tick.
-struct Waiting {
-    request: Weak<Request>,
-    task: TaskHandle,
-}
 
 /// The state of a worker process.
 pub(crate) struct Worker {
@@ -54,9 +49,11 @@ pub(crate) struct Worker {
     pub(crate) http: HttpServer,
     pub(crate) request_timeout: Duration,
     pub(crate) draining: Cell<Option<Draining>>,
+    /// Whether the time to finish is over.
+    pub(crate) is_cut_off: Cell<bool>,
     /// Whether the access log shows where the time of requests goes.
     has_times: bool,
-    waiting: RefCell<Vec<Waiting>>,
+    pub(crate) waiting: RefCell<Vec<Waiting>>,
     pub(crate) recycle: RecyclePolicy,
     pub(crate) quarantine: Quarantine,
     /// Whether the front may still send requests.
@@ -97,6 +94,7 @@ impl Worker {
             http: server_of_clients(start, host, board),
             request_timeout: settings.request_timeout,
             draining: Cell::new(None),
+            is_cut_off: Cell::new(false),
             has_times: settings.access_log.is_some()
                 && settings.access_format == AccessFormat::Json,
             waiting: RefCell::default(),
@@ -156,58 +154,23 @@ impl Worker {
         self.draining.get().is_some()
     }
 
-    // ---- time limits ----
-
-    pub(crate) fn watch(&self, request: &Rc<Request>, task: TaskHandle) {
-        let mut waiting = self.waiting.borrow_mut();
-        if waiting.is_empty() {
-            self.http.clock.notify_one();
-        }
-        waiting.push(Waiting {
-            request: Rc::downgrade(request),
-            task,
-        });
-    }
-
-    pub(crate) fn has_waiting(&self) -> bool {
-        !self.waiting.borrow().is_empty()
-    }
-
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.http.connections.is_empty() && !self.has_waiting()
-    }
-
-    pub(crate) fn end_overdue(&self) {
-        let waiting = self.waiting.take();
-        let mut still: Vec<_> = waiting
-            .into_iter()
-            .filter(|entry| {
-                let Some(request) = entry
-                    .request
-                    .upgrade()
-                    .filter(|request| !request.has_ended())
-                else {
-                    return false;
-                };
-                if let Some(why) = self.host.overdue(&request) {
-                    entry.task.cancel(why);
-                }
-                self.host.log_if_slow(&request, || entry.task.trace());
-                true
-            })
-            .collect();
-        self.waiting.borrow_mut().append(&mut still);
-    }
-
     // ---- leaving ----
 
     pub(crate) fn is_done(&self) -> bool {
         self.http.connections.is_empty()
             && php::background_work() == 0
             && !self.has_front.get()
-            && self.count_waiting(|request| !request.is_given_up()) == 0
+            && !self.has_requests()
             // A request that is given up may have come from the front.
             && self.serves.get() as usize <= self.count_waiting(Request::is_given_up)
+    }
+
+    /// Why requests whose client is gone are cancelled.
+    pub(crate) fn why_cancelled(&self) -> Cancel {
+        match self.is_cut_off.get() {
+            true => Cancel::Stop,
+            false => Cancel::ClientGone,
+        }
     }
 
     /// Notes that the front sends no more requests.
@@ -238,17 +201,6 @@ impl Worker {
         if self.recycle.check() {
             self.host.changed.notify_waiters();
         }
-    }
-
-    /// Counts requests that have not ended and for which `is_so` holds. After a fatal error PHP's side keeps its reference
-    /// to a request for ever, so only the request itself knows whether it has ended.
-    fn count_waiting(&self, is_so: impl Fn(&Request) -> bool) -> usize {
-        let waiting = self.waiting.borrow();
-        let live = waiting
-            .iter()
-            .filter_map(|entry| entry.request.upgrade())
-            .filter(|request| !request.has_ended());
-        live.filter(|request| is_so(request)).count()
     }
 }
 

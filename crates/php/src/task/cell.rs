@@ -30,6 +30,8 @@ pub(crate) struct TaskCell {
     /// The waker of the poll under way, null outside of one.
     pub(crate) polling: Cell<*const Waker>,
     pub(crate) cancel: Cell<Option<Cancel>>,
+    /// Whether the task was cancelled because its worker stops, which counts once.
+    stopped: Cell<bool>,
     pub(crate) park: Cell<Park>,
     pub(crate) ended: Cell<bool>,
     pub(super) broken: Cell<bool>,
@@ -61,6 +63,7 @@ impl Default for TaskCell {
             waker: RefCell::default(),
             polling: Cell::new(std::ptr::null()),
             cancel: Cell::new(None),
+            stopped: Cell::new(false),
             park: Cell::new(Park::Running),
             ended: Cell::new(false),
             broken: Cell::new(false),
@@ -88,6 +91,7 @@ impl TaskCell {
     fn reset(&mut self) {
         self.waker.get_mut().take();
         self.cancel.set(None);
+        self.stopped.set(false);
         self.park.set(Park::Running);
         self.ended.set(false);
         self.broken.set(false);
@@ -124,6 +128,9 @@ impl TaskCell {
     /// Cancels the task. Only the first reason counts until it is delivered, unless that one may have been put off.
     pub(crate) fn cancel(&self, why: Cancel) {
         if why == Cancel::ClientGone && self.ignores_client() {
+            return;
+        }
+        if why == Cancel::Stop && self.stopped.replace(true) {
             return;
         }
         let counts = self

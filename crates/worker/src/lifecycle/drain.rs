@@ -152,12 +152,13 @@ fn handle_message(
 /// Finishes all requests and their background work, and cuts off what is not done in time.
 pub(crate) async fn finish(worker: &Worker, channel: &Rc<AsyncFd<Channel>>) {
     if !drained(worker, channel).await {
+        worker.is_cut_off.set(true);
         tokio::join!(worker.http.cut_off(), end_the_rest(worker));
     }
 }
 
-/// Cancels background work and requests from the front, and waits for a moment until they have ended: `finally` blocks and
-/// destructors run.
+/// Cancels background work, requests from the front and code that runs after the response, and waits for a moment until they
+/// have ended: `finally` blocks and destructors run.
 async fn end_the_rest(worker: &Worker) {
     let tasks = php::background_work();
     if tasks > 0 {
@@ -166,7 +167,18 @@ async fn end_the_rest(worker: &Worker) {
     }
     front_link::cut_off();
     let end = Instant::now() + LAST;
-    while (php::background_work() > 0 || worker.serves_front()) && Instant::now() < end {
+    let is_resident = worker.classic.is_none();
+    if is_resident {
+        // Requests that have a client learn of the end of its connection first, so that it gets no response that looks complete.
+        sleep(AGAIN).await;
+        worker.stop_requests();
+    }
+    let runs = || {
+        php::background_work() > 0
+            || worker.serves_front()
+            || (is_resident && worker.has_requests())
+    };
+    while runs() && Instant::now() < end {
         sleep(AGAIN).await;
     }
 }

@@ -40,11 +40,13 @@ impl Drop for RequestFuture {
             return;
         }
         if let Some(task) = &self.task {
-            if self.worker.classic.is_some() || task.ignores_client() {
+            let why = self.worker.why_cancelled();
+            let goes_on = why == Cancel::ClientGone && task.ignores_client();
+            if self.worker.classic.is_some() || goes_on {
                 // As under php-fpm: the script learns of the hang-up when it sends something.
                 self.request.abandon();
             } else {
-                task.cancel(Cancel::ClientGone);
+                task.cancel(why);
             }
             self.detach(CLIENT_GONE);
         }

@@ -1,5 +1,6 @@
 //! Completes the response of a request: what its task made, or an error response in its place.
 
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use http1::{BodyError, Rejection};
@@ -88,7 +89,8 @@ impl RequestFuture {
             && self.worker.classic.is_none()
             && !self.request.head().is_head()
         {
-            pipe.written_by(task.canceller());
+            let (worker, cancel) = (Rc::clone(&self.worker), task.canceller());
+            pipe.written_by(move || cancel(worker.why_cancelled()));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http1::{Body, BodyError, Incoming};
-use php::{BodySource, Cancel, Pipe};
+use php::{BodySource, Pipe};
 use server::WaitQueue;
 use site::FileBody;
 
@@ -32,7 +32,7 @@ pub(crate) enum ResponseBody {
 /// A response body that a task writes through a pipe. Dropping it before its end cancels the task: the client has left.
 pub(crate) struct StreamBody {
     pipe: Rc<Pipe>,
-    writer: Option<Box<dyn Fn(Cancel)>>,
+    writer: Option<Box<dyn Fn()>>,
 }
 
 impl StreamBody {
@@ -42,7 +42,7 @@ impl StreamBody {
 
     /// Sets `cancel`, which ends the wait of the writing task. Without it, the task learns of the hang-up when it writes
     /// again.
-    pub(crate) fn written_by(&mut self, cancel: impl Fn(Cancel) + 'static) {
+    pub(crate) fn written_by(&mut self, cancel: impl Fn() + 'static) {
         self.writer = Some(Box::new(cancel));
     }
 }
@@ -52,7 +52,7 @@ impl Drop for StreamBody {
         if self.pipe.hang_up()
             && let Some(cancel) = &self.writer
         {
-            cancel(Cancel::ClientGone);
+            cancel();
         }
     }
 }

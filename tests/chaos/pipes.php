@@ -87,10 +87,11 @@ function layered(Context $c, int $n, Closure $fn): void
         fwrite($stream, $part);
         $fn();
     }
-    array_map(stream_filter_remove(...), $n % 3 ? $filters : array_reverse($filters));
+    $removed = array_map(stream_filter_remove(...), $n % 3 ? $filters : array_reverse($filters));
     rewind($stream);
     $read = stream_get_contents($stream);
-    str_rot13($read) === $text || mixed('a stream with filters', $c, [$n, $read]);
+    // After a fatal error of the request the engine calls no filter of PHP code.
+    str_rot13($read) === $text || (Excuses::$fatal && in_array(false, $removed, true)) || mixed('a stream with filters', $c, [$n, $read]);
     if ($n % 4) {
         $to = fopen(Source::at($fn), 'w');
         rewind($stream);

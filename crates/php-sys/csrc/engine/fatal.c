@@ -190,12 +190,12 @@ void hearth_task_end_broken(hearth_task *task)
 		set_status, call_shutdown_functions, flush_output, end_session, end_session_locks, end_cache_locks, run_on_end, roll_back,
 		release_held, remove_uploads, remove_body_file, respond, hearth_process_state_put_back,
 	};
-
 	static const step locks[] = {end_cache_locks, run_on_end, roll_back, release_held};
 
 	forget_loading();
 	if (!is_request(task) || !task->owner) {
-		for (size_t i = 0; i < sizeof locks / sizeof *locks; i++) {
+		/* While the app boots there is no running task, and the process ends. */
+		for (size_t i = 0; hearth_current && i < sizeof locks / sizeof *locks; i++) {
 			attempt(task, locks[i]);
 		}
 		return;

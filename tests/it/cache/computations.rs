@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use testkit::Server;
 
 use super::{RUN, assert_everywhere, everywhere};
-use crate::support::{at_once, encoded, ok, one_worker, run, same};
+use crate::support::{at_once, encoded, eventually, let_go, ok, one_worker, run, same};
 
 #[test]
 fn a_value_is_computed_once_over_tasks_and_workers() {
@@ -275,5 +275,32 @@ fn a_value_may_be_stale_for_ever() {
             "{stale}"
         );
     }
+    server.stop();
+}
+
+/// The destructor runs in the collector, and the work of `background()` has no time limit: the worker serves nothing else meanwhile.
+#[test]
+fn a_worker_that_cannot_go_on_waits_only_for_a_moment_for_another_worker() {
+    let code = r#"$cache = new Hearth\Cache('both');
+        return function ($request) use ($cache) {
+            if ($request->path === '/holds') {
+                return $cache->remember('k', 60, function () { touch('holds'); while (!file_exists('go')) { clearstatcache(); } return 'one'; });
+            }
+            $end = new class { public $self; public $cache;
+                function __destruct() { $cache = $this->cache; Hearth\background(fn () => file_put_contents('value', $cache->remember('k', 60, fn () => 'another'))); } };
+            $end->cache = $cache; $end->self = $end; unset($end); gc_collect_cycles();
+            return file_get_contents('value');
+        };"#;
+    let server = Server::script(code)
+        .args(["--workers", "2", "--dispatch", "balanced"])
+        .start();
+    let mut holds = server.connect();
+    holds.send("GET /holds HTTP/1.1\r\nHost: x\r\n\r\n");
+    eventually("the other worker computes", || {
+        server.directory().join("holds").exists()
+    });
+    assert_eq!(ok(&server.get("/")), "another");
+    let_go(&server);
+    assert_eq!(ok(&holds.response()), "one");
     server.stop();
 }

@@ -7,6 +7,12 @@
 #include "task/no_suspend.h"
 #include "task/task.h"
 
+/*
+ * Longest wait in seconds for another process where the task cannot be left, in a destructor that the collector calls for example: nothing else
+ * of this process runs meanwhile, and the other may wait here in the same way.
+ */
+#define LONGEST_BLOCK 1
+
 /* Tasks that are looked at to find a circle of waits. */
 #define MOST_AWAITED 16
 
@@ -139,10 +145,10 @@ static bool would_close_circle(hearth_str key, uint32_t holder)
 }
 
 /* Asked at each poll: a holder that waits already may get a claim anew, with which its wait counts again. */
-bool hearth_computing_await(hearth_str key, uint64_t holder)
+bool hearth_computing_await(hearth_str key, uint64_t holder, double since)
 {
 	if (holder >> 32 != (uint64_t) hearth_process_id()) {
-		return true;
+		return hearth_may_suspend() || hearth_monotonic() - since < LONGEST_BLOCK;
 	}
 	if (!hearth_may_suspend() || (uint32_t) holder == 0 || would_close_circle(key, (uint32_t) holder)) {
 		return false;

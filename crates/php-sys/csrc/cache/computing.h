@@ -14,7 +14,7 @@ void hearth_computing_end(hearth_str key, uint64_t token);
  * Called before the running task waits for `holder`, which has the claim: process << 32 | task. False: it must not wait, because the
  * computation could not go on while it does.
  */
-bool hearth_computing_await(hearth_str key, uint64_t holder);
+bool hearth_computing_await(hearth_str key, uint64_t holder, double since);
 /* The running task waits no more. */
 void hearth_computing_awaited(void);
 

@@ -179,6 +179,7 @@ static bool is_there_in_turn(computation *of, zval *out)
 {
 	useconds_t time = FIRST_WAIT;
 	uint64_t stale, holder = 0;
+	double since = 0;
 
 	for (;;) {
 		bool is_there = hearth_cache_fetch(of->self, of->name, out, &stale);
@@ -213,7 +214,8 @@ static bool is_there_in_turn(computation *of, zval *out)
 			/* The value may have been computed since the last check. */
 			continue;
 		}
-		if (outcome != HEARTH_CACHE_NO || !hearth_computing_await(key_of(of), holder) || !pause_for(of, holder, &time)) {
+		since = since == 0 ? hearth_monotonic() : since;
+		if (outcome != HEARTH_CACHE_NO || !hearth_computing_await(key_of(of), holder, since) || !pause_for(of, holder, &time)) {
 			return false;
 		}
 	}

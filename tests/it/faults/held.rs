@@ -181,3 +181,32 @@ fn connections_of_databases() {
         .start();
     assert_released(server, &["mysqli", "mysql-lock", "pgsql"]);
 }
+
+/// The request that breaks may have the memory of the ended one for its state. The third is in their worker, and goes on after it.
+#[test]
+fn what_the_app_keeps_of_an_ended_request_stays() {
+    let code = r#"final class Kept { static $database; static $lock; }
+        return function ($request) {
+            switch ($request->path) {
+                case '/begin':
+                    Kept::$database = new PDO('sqlite:' . __DIR__ . '/kept.sqlite');
+                    Kept::$database->exec('CREATE TABLE t (n); BEGIN IMMEDIATE; INSERT INTO t VALUES (1)');
+                    Kept::$lock = (new Hearth\Cache('kept'))->lock('lock', 60);
+                    return 'begun';
+                case '/break': eval('class A {} class A {}');
+                case '/commit':
+                    UNTIL_GO
+                    Kept::$database->exec('COMMIT');
+                    return json_encode([Kept::$database->query('SELECT n FROM t')->fetchColumn(), Kept::$lock->release()]);
+            }
+        };"#;
+    let server = one_worker(&code.replace("UNTIL_GO", UNTIL_GO)).start();
+    let mut commits = server.connect();
+    commits.send("GET /commit HTTP/1.1\r\nHost: x\r\n\r\n");
+    until_handled(&server, 1);
+    assert_eq!(ok(&server.get("/begin")), "begun");
+    assert_eq!(server.get("/break").status, 500);
+    let_go(&server);
+    assert_eq!(ok(&commits.response()), "[1,true]");
+    server.stop();
+}

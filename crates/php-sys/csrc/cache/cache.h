@@ -139,5 +139,7 @@ bool hearth_has_apcu(void);
 void hearth_register_cache_lock(void);
 /* Gives back the locks of a task that a fatal error has ended. */
 void hearth_cache_locks_end(const hearth_task *broken);
+/* Called when the request has ended well: an app may keep a lock for later ones. */
+void hearth_cache_locks_forget(const hearth_request_state *request);
 
 #endif

@@ -103,6 +103,15 @@ void hearth_cache_locks_end(const hearth_task *broken)
 	}
 }
 
+void hearth_cache_locks_forget(const hearth_request_state *request)
+{
+	for (held_lock *lock = held; lock; lock = lock->next) {
+		if (lock->request == request) {
+			lock->request = NULL;
+		}
+	}
+}
+
 /* True if the caller still held it. Another task may use the object while this one waits for the second tier. */
 static bool give_back(lock_object *self)
 {

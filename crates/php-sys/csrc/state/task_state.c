@@ -1,8 +1,10 @@
 /* Saves, loads, makes and ends the state that is private to a task or a request. state/task_state.h has the list. */
+#include "cache/cache.h"
 #include "engine/engine.h"
 #include "state/local_symbols.h"
 #include "state/match_data.h"
 #include "state/ini_settings.h"
+#include "task/sqlite.h"
 
 #define HEARTH_SAVE(live, type, field) into->field = live;
 #define HEARTH_LOAD(live, type, field) live = from->field;
@@ -143,6 +145,9 @@ static void free_fields(hearth_request_state *state)
 /* Called when the state is not live; unless it is broken, hearth_request_end has released what could run PHP code. */
 void hearth_request_state_free(hearth_request_state *state)
 {
+	/* Another request gets this memory. */
+	hearth_sqlite_forget(state);
+	hearth_cache_locks_forget(state);
 	hearth_ini_free(state);
 	if (!state->fresh && !state->released) {
 		free_fields(state);

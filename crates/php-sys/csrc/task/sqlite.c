@@ -173,3 +173,12 @@ void hearth_sqlite_roll_back(const hearth_task *broken, bool of_request)
 		}
 	}
 }
+
+void hearth_sqlite_forget(const hearth_request_state *request)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (connections[i].request == request) {
+			connections[i].request = NULL;
+		}
+	}
+}

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use libc::{FILE, c_char, c_int, c_void};
 
 use crate::blocking_waiter::BlockingWaiter;
-use crate::held::lock_of;
-use crate::lock_wait::{changed, until_free};
+use crate::lock_wait::{Lock, changed, until_free};
 use crate::{
     early_end, held, inherit, installed, owners, program_input, record_locks, severed, syscall,
     waiter,
@@ -22,6 +21,10 @@ fn real_flock(fd: c_int, operation: c_int) -> c_int {
 /// Wakes the tasks that wait for the lock on this file, which may have become free.
 pub fn unlocked_file(fd: c_int) {
     changed(|| lock_of(fd));
+}
+
+fn lock_of(fd: c_int) -> Option<Lock> {
+    syscall::identity(fd).map(|(device, inode)| Lock::File(device, inode))
 }
 
 /// Unlocks the file.

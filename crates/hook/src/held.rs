@@ -8,14 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use libc::{c_int, c_short, sembuf};
 
-use crate::lock_wait::Lock;
 use crate::{files, installed, owners, syscall, system_v};
 
 /// A task, and the request that it belongs to: 0 if it is none's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holder {
-    pub task: u64,
-    pub request: u64,
+struct Holder {
+    task: u64,
+    request: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,14 +78,19 @@ fn holder() -> Option<Holder> {
     (holder.task != 0).then_some(holder)
 }
 
-/// Notes that the running task has locked the file of `fd` by flock(2).
-pub(crate) fn locked(fd: c_int) {
+/// Notes that the running task has this, which another may have had.
+fn note(what: What) {
     if let Some(holder) = holder() {
         change(|table| {
-            table.retain(|(_, what)| *what != What::File(fd));
-            table.push((holder, What::File(fd)));
+            table.retain(|(_, other)| *other != what);
+            table.push((holder, what));
         });
     }
+}
+
+/// Notes that the running task has locked the file of `fd` by flock(2).
+pub(crate) fn locked(fd: c_int) {
+    note(What::File(fd));
 }
 
 /// Notes that the lock on the file of `fd` was released.
@@ -98,12 +102,7 @@ pub(crate) fn unlocked(fd: c_int) {
 
 /// Notes that the running task has connected `fd`, or has begun to.
 pub(crate) fn connected(fd: c_int) {
-    if let Some(holder) = holder() {
-        change(|table| {
-            table.retain(|(_, what)| *what != What::Connection(fd));
-            table.push((holder, What::Connection(fd)));
-        });
-    }
+    note(What::Connection(fd));
 }
 
 /// Forgets `fd`, which is about to be closed.
@@ -185,11 +184,6 @@ pub fn release(task: u64, request: u64, has_ended: impl Fn(u64) -> bool) {
         released
     });
     released.into_iter().for_each(|(_, what)| what.release());
-}
-
-/// The lock of flock(2) on the file of `fd`.
-pub(crate) fn lock_of(fd: c_int) -> Option<Lock> {
-    syscall::identity(fd).map(|(device, inode)| Lock::File(device, inode))
 }
 
 #[cfg(test)]

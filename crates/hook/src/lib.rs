@@ -51,7 +51,7 @@ use std::time::Duration;
 
 pub use early_end::{end_early, is_ended};
 pub use files::unlocked_file;
-pub use held::{Holder, forget as forget_held, release as release_held};
+pub use held::{forget as forget_held, release as release_held};
 pub use inherit::{Forking, keep_inherited, leave_to_parent, when_forked};
 pub use lock_wait::Lock;
 pub use opcache::{keep_opcache_lock, release_opcache_lock};

@@ -180,13 +180,18 @@ fn a_request_that_is_cut_off_is_cancelled() {
         .start();
         let mut slow = server.connect();
         slow.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
-        let has = |name: &str| server.directory().join(name).exists();
-        eventually("it runs", || has("began"));
-        server.signal(Signal::HUP);
-        server.expect_log("time to finish is over: leaving");
-        eventually("its finally has run", || has("finally"));
-        server.stop();
+        assert_finally_runs_at_the_deadline(server);
     }
+}
+
+/// A request of the server touches `began`, and `finally` in a `finally` block.
+fn assert_finally_runs_at_the_deadline(server: Server) {
+    let has = |name: &str| server.directory().join(name).exists();
+    eventually("it runs", || has("began"));
+    server.signal(Signal::HUP);
+    server.expect_log("time to finish is over: leaving");
+    eventually("its finally has run", || has("finally"));
+    server.stop();
 }
 
 /// Code that runs after the response, or although its client has left. A second cancellation would end the wait in `finally`.
@@ -209,12 +214,7 @@ fn what_runs_without_a_client_is_cancelled_once() {
                 .start();
             let mut client = server.connect();
             client.send(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"));
-            let has = |name: &str| server.directory().join(name).exists();
-            eventually("it runs", || has("began"));
-            server.signal(Signal::HUP);
-            server.expect_log("time to finish is over: leaving");
-            eventually("its finally has run", || has("finally"));
-            server.stop();
+            assert_finally_runs_at_the_deadline(server);
         }
     }
 }

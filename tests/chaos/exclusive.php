@@ -109,7 +109,8 @@ function computed(Context $c, int $level, int $n, Closure $fn): void
 
 function computing(Context $c, string $key, int $level, int $n, int $ended, Closure $fn): array
 {
-    $alone = Fiber::getCurrent() ? null : new Alone($c, $key, ended: $ended);
+    // Where code may not wait it computes without a claim.
+    $alone = Fiber::getCurrent() || !maySuspend() ? null : new Alone($c, $key, ended: $ended);
     $next = fn (int $step, int $other = 0) => fn () => computed($c, $level + $step, intdiv($n, 2) + $step + $other, $fn);
     $fn();
     match ($n % 12) {

@@ -56,7 +56,8 @@ final class Alone
         $this->file = fopen(__DIR__ . "/alone-$name", 'c+');
         if (flock($this->file, LOCK_EX | LOCK_NB)) {
             ftruncate($this->file, 0);
-            fwrite($this->file, ($ended ?? Excuses::count('ended', $name)) . " $c->token $until " . getmypid());
+            // Independent of the ini settings of the request: precision, a locale.
+            fwrite($this->file, sprintf("%d %s %.6F %d", $ended ?? Excuses::count('ended', $name), $c->token, $until, getmypid()));
             return;
         }
         [$ended, $token, $limit, $pid] = explode(' ', (string) stream_get_contents($this->file)) + [1e12, '', 0, 0];

@@ -191,7 +191,7 @@ function redisPooled(Context $c, int $n, Closure $fn): void
         3 => [$redis->multi()->set($key, $c->token, 5)->get($key), $fn(), own($c, json_encode($redis->exec()))],
         5 => [$all = $redis->pipeline(), $all->setex($key, 5, $c->token), $fn(), $all->get($key), own($c, json_encode($all->exec()))],
         7 => [$redis->watch($key), $fn(), $redis->unwatch()],
-        9 => $redis->blPop(["list:$c->token"], 0.005),
+        9 => $redis->xRead(["stream:$c->token" => '$'], 1, 5),
         default => [$redis->rPush("list:$c->token", $c->token), $redis->expire("list:$c->token", 5), $fn(), own($c, json_encode($redis->lRange("list:$c->token", 0, -1)))],
     };
 }

@@ -22,6 +22,15 @@ return function (Hearth\Request $request): string {
             return 'cancelled';
         }
     }
+    if (dirname($request->path) === '/sibling') {
+        $task = Hearth\async(function () use ($name) {
+            usleep(5000);
+            require_once __DIR__ . "/$name.php";
+            return defined('WHOLE') && WHOLE;
+        });
+        require_once __DIR__ . "/$name.php";
+        return $task->await() ? 'whole' : 'half';
+    }
     if (dirname($request->path) === '/timeout') {
         try {
             return Hearth\timeout(0.02, fn () => require_once __DIR__ . "/$name.php");
@@ -99,6 +108,38 @@ fn a_task_does_not_wait_for_the_file_that_has_started_it() {
         [r#"["of a child",false,false]"#]
     );
     server.stop();
+}
+
+/// The task that loads it waits for something else than the other task.
+#[test]
+fn a_file_is_whole_for_a_task_that_the_loading_one_has_started() {
+    let server = loading().start();
+    assert_eq!(answers(&server, &["/sibling/whole"]), ["whole"]);
+    server.stop();
+}
+
+/// What the file waits for comes from the task that requires it, whose wait had begun before.
+#[test]
+fn a_task_stops_waiting_for_a_file_that_waits_for_it() {
+    let code = |waits: &str| {
+        format!(
+            r#"<?php
+            $tasks = [Hearthsync(function () {{ require_once __DIR__ . '/child.php'; return "of a child"; }})];
+            $channel = new Hearth\Channel(1);
+            $tasks[] = Hearthsync(function () use ($channel) {{ require_once __DIR__ . '/child.php'; $channel->send('of a child'); }});
+            usleep(10000);
+            return {waits};"#
+        )
+    };
+    for waits in ["$tasks[0]->await()", "$channel->receive()"] {
+        let server = loading().file("child.php", &code(waits)).start();
+        assert_eq!(
+            answers(&server, &["/load/child"]),
+            [r#"["of a child",false,false]"#]
+        );
+        let stopped = server.stop();
+        assert!(!stopped.log.contains("goes on without"), "{}", stopped.log);
+    }
 }
 
 /// The request that loads it goes on.

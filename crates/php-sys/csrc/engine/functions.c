@@ -128,7 +128,7 @@ ZEND_FUNCTION(Hearth_Internal_park)
 		hearth_refuse_wait();
 		return;
 	}
-	RETVAL_BOOL(hearth_on_park(unlimited ? -1 : seconds < 0 ? 0 : seconds) == 0);
+	RETVAL_BOOL(hearth_task_wait_for_wake(unlimited ? -1 : seconds < 0 ? 0 : seconds) == 0);
 	hearth_bail_out_if_fatal();
 }
 

@@ -83,7 +83,7 @@ static int wait_until(const hearth_wait_node *place, double until)
 		/* A negative value would mean no limit. */
 		double left = until == ZEND_INFINITY ? 0 : until - hearth_monotonic();
 
-		woken = hearth_on_park(until == ZEND_INFINITY ? -1 : MAX(0, left));
+		woken = hearth_task_wait_for_wake(until == ZEND_INFINITY ? -1 : MAX(0, left));
 		/* A task that is woken without being served was woken for something else. */
 	} while (woken == 0 && !place->served);
 	/* Served at the moment of the timeout: otherwise the served value would be lost. */

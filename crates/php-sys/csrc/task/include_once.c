@@ -1,6 +1,6 @@
 /*
  * Files whose code outside of functions waits. The engine counts a file as included before it runs this code, so `require_once` of another
- * request would go on without what the code defines after its wait. It waits until the code has ended.
+ * request, or of another task, would go on without what the code defines after its wait. It waits until the code has ended.
  */
 #include "engine/engine.h"
 #include "task/fiber.h"
@@ -53,29 +53,36 @@ bool hearth_waits_in_file(const hearth_task *task, const zend_string *path)
 	return task->waits_in_file && is_code_of(task->waits_in, path);
 }
 
-/* Whether that task has started the running one, maybe through others: it may wait for its end. */
-static bool has_started_current(const hearth_task *task)
+/* Whether that task has started the child, maybe through others. */
+static bool has_started(const hearth_task *task, const hearth_task *child)
 {
-	const hearth_task *starter = hearth_current;
-
-	while (starter && starter != task) {
-		starter = hearth_task_by_id(starter->starter);
+	while (child && child != task) {
+		child = hearth_task_by_id(child->starter);
 	}
-	return starter == task;
+	return child == task;
 }
 
-/* Whether that task waits, maybe through others, for a file that the running task loads: two files may require each other. */
-static bool waits_for_current(const hearth_task *task)
+/* Whether that task waits, maybe through others, for a file that `one` loads: two files may require each other. */
+static bool waits_for_file_of(const hearth_task *task, const hearth_task *one)
 {
 	enum { MOST_FILES = 100 };
+	const zend_execute_data *calls = one == hearth_current ? EG(current_execute_data) : one->waits_in;
 
 	for (int i = 0; i < MOST_FILES && task && task->awaits_file; i++) {
-		if (is_code_of(EG(current_execute_data), task->awaits_file)) {
+		if (is_code_of(calls, task->awaits_file)) {
 			return true;
 		}
 		task = hearth_task_in_file(task->awaits_file, task);
 	}
 	return false;
+}
+
+const hearth_task *hearth_task_that_loads(const zend_string *path, const hearth_task *task)
+{
+	const hearth_task *loading = hearth_task_in_file(path, task);
+	bool waits_for_others = loading && (loading->awaits_task || loading->awaits_wake);
+
+	return loading && !(waits_for_others && has_started(loading, task)) && !waits_for_file_of(loading, task) ? loading : NULL;
 }
 
 /* Whether the call is the code of a file that is included once. */
@@ -126,14 +133,12 @@ static outcome wait_for(zend_string *path)
 	return woken == 0 ? ENDED : woken == 1 ? OVERDUE : CANCELLED;
 }
 
-/* Waits until no other task is in the code of the file. False: an exception is pending. */
+/* Waits until no task that is in the code of the file need be waited for. False: an exception is pending. */
 static bool await_file(zend_string *path)
 {
-	const hearth_task *loading;
 	outcome woken = ENDED;
 
-	while (woken == ENDED && (loading = hearth_task_in_file(path, hearth_current)) != NULL && !has_started_current(loading)
-			&& !waits_for_current(loading) && hearth_may_suspend()) {
+	while (woken == ENDED && hearth_task_that_loads(path, hearth_current) && hearth_may_suspend()) {
 		woken = wait_for(path);
 	}
 	if (woken == OVERDUE) {

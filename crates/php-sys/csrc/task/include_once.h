@@ -15,7 +15,9 @@ void hearth_include_once_ends(hearth_task *task);
 bool hearth_waits_in_file(const hearth_task *task, const zend_string *path);
 /* task/table.c: returns a task other than `but` that does; NULL if there is none. */
 hearth_task *hearth_task_in_file(const zend_string *path, const hearth_task *but);
-/* Wakes the tasks that wait for a file in whose code no task is any more. */
+/* Returns the task whose code of this file that task should wait for; NULL: there is none, or it waits for that task itself. */
+const hearth_task *hearth_task_that_loads(const zend_string *path, const hearth_task *task);
+/* Wakes the tasks that need not wait for a file any more. */
 void hearth_task_unpark_file_waiters(void);
 
 #endif

@@ -121,10 +121,21 @@ hearth_task *hearth_task_in_file(const zend_string *path, const hearth_task *but
 void hearth_task_unpark_file_waiters(void)
 {
 	for (uint32_t i = 0; i < task_count; i++) {
-		if (tasks[i]->awaits_file && !hearth_task_in_file(tasks[i]->awaits_file, tasks[i])) {
+		if (tasks[i]->awaits_file && !hearth_task_that_loads(tasks[i]->awaits_file, tasks[i])) {
 			hearth_on_unpark(tasks[i]->owner);
 		}
 	}
+}
+
+int hearth_task_wait_for_wake(double seconds)
+{
+	hearth_task *task = hearth_current;
+	int woken;
+
+	task->awaits_wake = true;
+	woken = hearth_on_park(seconds);
+	task->awaits_wake = false;
+	return woken;
 }
 
 static hearth_task *allocate(void)
@@ -165,7 +176,7 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request)
 	task->generation++;
 	task->job = job;
 	task->request = request;
-	task->done = task->busy = task->broken = task->left = task->interrupted = task->fatal_pending = task->awaits_body = task->parses_for_itself = false;
+	task->done = task->busy = task->broken = task->left = task->interrupted = task->fatal_pending = task->awaits_wake = task->awaits_body = task->parses_for_itself = false;
 	task->includes = false;
 	task->awaits_value = task->awaits_task = 0;
 	task->claims_before = hearth_computing_claims;

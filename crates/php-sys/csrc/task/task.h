@@ -25,6 +25,7 @@ struct hearth_task {
 	bool left;                       /* exit() ended its function */
 	bool interrupted;                /* a wait on a descriptor was ended early: the answer may still arrive */
 	bool parses_for_itself;          /* Hearth\Request::cookie(): see request/cookies.c */
+	bool awaits_wake;                /* it waits until another task wakes it: see hearth_task_wait_for_wake */
 	bool awaits_body;                /* it waits until another task has read its request's body */
 	bool includes;                   /* it has included a file and may be in its code: see task/include_once.c */
 	bool waits_in_file;              /* it waits in such code */
@@ -75,6 +76,8 @@ hearth_task *hearth_task_new(hearth_job job, hearth_request_state *request);
 void hearth_task_keep(hearth_task *task);
 bool hearth_task_has_kept_context(void);
 void hearth_task_park(hearth_task *task);
+/* Waits until PHP code of another task wakes the running one, for what a pool, a channel or a group of tasks has. As hearth_on_park(). */
+int hearth_task_wait_for_wake(double seconds);
 /* Whether its code has called Fiber::suspend(). The engine's status says so too of a Fiber in which a task waits. */
 bool hearth_fiber_is_suspended(const zend_fiber *fiber);
 bool hearth_in_task(void);

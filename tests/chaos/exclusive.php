@@ -64,7 +64,7 @@ final class Alone
         // A program that a worker has started may outlive it, and has its files.
         $lives = posix_kill((int) $pid, 0);
         if ($lives && Excuses::count('begun', $name) <= (float) $ended && microtime(true) < (float) $limit && maySuspend()) {
-            mixed("$name at the same time as $token", $c, [$ended, $limit]);
+            mixed("$name at the same time as $token", $c, [$ended, $limit, "held by pid=$pid"]);
         }
     }
 

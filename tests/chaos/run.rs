@@ -296,9 +296,23 @@ fn last_words(server: &Server) -> Vec<String> {
     client.send("GET /end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let is_deaf = client.try_response(false).is_err();
     let lines = server.log().lines();
-    let mut found: Vec<String> = lines.into_iter().filter(|line| suspicious(line)).collect();
+    let mut found: Vec<String> = (lines.iter())
+        .filter(|line| suspicious(line) && !is_of_broken_worker(line, &lines))
+        .cloned()
+        .collect();
     if is_deaf {
         found.push("the server answers no more".to_owned());
     }
     found
+}
+
+/// Whether the line tells of a worker that had what one at a time may have, and was ended by a fatal error: it has given that back at once,
+/// but has its files until it exits.
+fn is_of_broken_worker(line: &str, lines: &[String]) -> bool {
+    let holder = line.split_once("held by pid=").map(|(_, rest)| rest);
+    let pid = holder.and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+    pid.is_some_and(|pid| {
+        let replaced = format!("a fatal error in PHP pid={pid} ");
+        lines.iter().any(|line| line.contains(&replaced))
+    })
 }

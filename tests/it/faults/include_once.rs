@@ -124,9 +124,9 @@ fn a_task_stops_waiting_for_a_file_that_waits_for_it() {
     let code = |waits: &str| {
         format!(
             r#"<?php
-            $tasks = [Hearthsync(function () {{ require_once __DIR__ . '/child.php'; return "of a child"; }})];
+            $tasks = [Hearth\async(function () {{ require_once __DIR__ . '/child.php'; return "of a child"; }})];
             $channel = new Hearth\Channel(1);
-            $tasks[] = Hearthsync(function () use ($channel) {{ require_once __DIR__ . '/child.php'; $channel->send('of a child'); }});
+            $tasks[] = Hearth\async(function () use ($channel) {{ require_once __DIR__ . '/child.php'; $channel->send('of a child'); }});
             usleep(10000);
             return {waits};"#
         )

@@ -152,11 +152,12 @@ fn start(plan: &Plan, echo: &Echo) -> Server {
     let tool = tool();
     // Valgrind cannot start `/proc/self/exe`, by which the front is started; the front links no PHP.
     let balanced = tool.is_empty() && plan.seed.is_multiple_of(3);
-    let (timeout, grace) = if tool.is_empty() {
+    let (timeout, grace, stop) = if tool.is_empty() {
         // Where a task cannot be left, its waits block one after the other, and a busy machine makes them long.
-        ("1", "6")
+        // Background work that waits for what never comes ends with its worker.
+        ("1", "6", "5")
     } else {
-        ("5", "30")
+        ("5", "30", "20")
     };
     let services = services();
     let server = Server::script(&app).inside(tool);
@@ -166,6 +167,7 @@ fn start(plan: &Plan, echo: &Echo) -> Server {
     server
         .args(["--workers", "2", "--log-level", "info"])
         .args(["--request-timeout", timeout, "--request-grace", grace])
+        .args(["--stop-timeout", stop])
         // A small cache, so that entries push each other out; and every slow request is sampled.
         .args(["--cache-size", "1M", "--cache-copies", "64K"])
         .args(["--slow-after", "0.02"])

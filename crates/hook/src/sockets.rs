@@ -52,8 +52,13 @@ pub(crate) fn retry(
     let Some(waiter) = waiter.filter(|_| flags & libc::MSG_DONTWAIT == 0) else {
         return unless_ended(fd, call(flags));
     };
+    let error = syscall::errno();
     loop {
         let result = call(flags | libc::MSG_DONTWAIT);
+        if result >= 0 {
+            // A call that succeeds leaves it alone, and `socket_read()` of a line looks at it.
+            syscall::set_errno(error);
+        }
         if result >= 0 || syscall::errno() != libc::EAGAIN || syscall::is_nonblocking(fd) {
             return unless_ended(fd, result);
         }

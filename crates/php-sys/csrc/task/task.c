@@ -299,6 +299,7 @@ void hearth_task_park(hearth_task *task)
 {
 	zend_fiber_transfer transfer = {0};
 	hearth_blocks blocks = hearth_blocks_put_away(task->blocks);
+	int error = errno;
 
 	hearth_stack_rearm(&task->context);
 	if (task->request) {
@@ -311,6 +312,7 @@ void hearth_task_park(hearth_task *task)
 	zend_fiber_switch_context(&transfer);
 	task->waits_in = NULL;
 	hearth_blocks_put_back(blocks);
+	errno = error;
 }
 
 /* Returns the value from when a task of its request waited last; the ini setting itself is put away meanwhile. */

@@ -1,7 +1,10 @@
 //! PHP code that C code calls in the middle of a list or a stream: it begins others there, or breaks, and they go on.
 
+use std::net::TcpListener;
+
 use testkit::Server;
 
+use super::engine_calls::assert_answers;
 use crate::support::{UNTIL_GO, eventually, let_go, ok, one_worker, until_handled};
 
 const APP: &str = r#"
@@ -225,4 +228,35 @@ fn a_fiber_is_not_suspended_in_an_output_callback() {
         });
     }
     server.stop();
+}
+
+/// curl goes on after its callback has thrown, and waits until its time limit. Every change of requests follows the directory of one of them.
+#[test]
+fn an_exception_in_flight_stays_with_its_task() {
+    // It accepts no connection, so no answer comes.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = silent.local_addr().expect("it has an address");
+    let server = one_worker(
+        r"return function (Hearth\Request $request): string {
+            if ($request->query('chdir') !== null) { chdir('/'); }
+            if ($request->path === '/other') {
+                for ($n = 0; $n < 20; $n++) { $made[] = new RuntimeException('of another request'); usleep(10000); }
+                return 'made';
+            }
+            $curl = curl_init('http://' . getenv('SILENT'));
+            curl_setopt_array($curl, [CURLOPT_RETURNTRANSFER => true, CURLOPT_UPLOAD => true, CURLOPT_INFILESIZE => 10,
+                CURLOPT_CUSTOMREQUEST => 'POST', CURLOPT_TIMEOUT_MS => 150, CURLOPT_HTTPHEADER => ['Expect:'],
+                CURLOPT_READFUNCTION => fn () => throw new RuntimeException('of the callback')]);
+            try {
+                curl_exec($curl);
+            } catch (RuntimeException $e) {
+                return $e->getMessage();
+            }
+            return 'nothing was thrown';
+        };",
+    )
+    .env("SILENT", address.to_string());
+    let own = "of the callback";
+    let paths = ["/own?chdir", "/other", "/own", "/other?chdir"];
+    assert_answers(server, &paths, &[own, "made", own, "made"]);
 }

@@ -9,7 +9,7 @@
  * is cleared. False, with an undefined result, where no extension has the function, and where it threw.
  */
 bool hearth_call_function(const char *name, uint32_t count, zval *arguments, zval *result);
-/* The same with a function that is known. */
+/* The same with a function that is known. No exception may be in flight: it would be cleared. */
 bool hearth_call_internal(zend_function *function, uint32_t count, zval *arguments, zval *result);
 
 #endif

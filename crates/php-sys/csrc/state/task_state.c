@@ -212,6 +212,8 @@ void hearth_state_save(hearth_task_state *task, hearth_request_state *request)
 	if (task) {
 		hearth_openssl_errors_keep();
 		save_task_fields(task);
+		/* Handlers of settings and chdir() run until the next task is loaded, and would clear it or take it for their own. */
+		EG(exception) = EG(prev_exception) = NULL;
 		task->fresh = false;
 		task->ranges = UNEXPECTED(hearth_ranges_changed(HEARTH_SCOPE_TASK)) ? hearth_ranges_save(HEARTH_SCOPE_TASK) : NULL;
 		task->match_data = UNEXPECTED(*hearth_match_data_used) ? hearth_match_data_take() : NULL;

@@ -22,6 +22,7 @@ final class Settings
         ini_set('error_reporting', (string) ($n % 2 ? E_ALL : E_ALL & ~E_DEPRECATED));
         putenv("CHAOS=$c->token");
         umask(0700 + $n);
+        chdir(['/', '/tmp', '/usr'][$n % 3]);
         mb_regex_encoding($n % 2 ? 'UTF-8' : 'EUC-JP');
         bcscaled($n);
         $this->set = $this->now();
@@ -40,6 +41,7 @@ final class Settings
             'errors' => error_reporting(),
             'environment' => getenv('CHAOS'),
             'umask' => umask(),
+            'directory' => getcwd(),
             'bc' => function_exists('bcscale') ? bcscale() : 0,
         ];
     }

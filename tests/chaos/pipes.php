@@ -4,6 +4,10 @@
 /** A program that returns what it reads; both ends of its pipes wait. */
 function piped(Context $c, int $n, Closure $fn): void
 {
+    // Where the code cannot be left nothing writes, and the selections would block the worker for seconds.
+    if (!maySuspend()) {
+        return;
+    }
     $process = proc_open($n % 2 ? 'cat' : ['sh', '-c', 'cat; echo end >&2; exit 3'], [['pipe', 'r'], ['pipe', 'w'], ['pipe', 'w']], $pipes, __DIR__, ['TOKEN' => $c->token]);
     if (!$process) {
         return;
@@ -49,6 +53,10 @@ function executed(Context $c, int $n, Closure $fn): void
 /** Several pairs of sockets, of which some are written to while a selection of all waits. */
 function selected(Context $c, int $n, Closure $fn): void
 {
+    // Where the code cannot be left nothing writes, and the selections would block the worker for seconds.
+    if (!maySuspend()) {
+        return;
+    }
     $pairs = array_map(fn () => stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0), range(0, 2 + $n % 3));
     $near = array_column($pairs, 0);
     $far = array_column($pairs, 1);

@@ -10,13 +10,14 @@ use Symfony\Component\HttpKernel\DataCollector\DumpDataCollector;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\HttpKernel\KernelInterface;
 use Symfony\Component\HttpKernel\TerminableInterface;
+use Symfony\Component\Routing\RequestContextAwareInterface;
 
 /**
  * A Symfony kernel that answers one request after another.
  *
  * After the response was sent: `terminate()` runs, the services that implement `ResetInterface` are reset (Symfony itself
- * would do that at the beginning of the next request, while its client waits), transactions left open are rolled back, and
- * listeners and the settings of the class Request are restored.
+ * would do that at the beginning of the next request, while its client waits), transactions left open are rolled back, the
+ * session is closed, and listeners, the context of the router and the settings of the class Request are restored.
  *
  * @internal
  */
@@ -25,6 +26,9 @@ final class Symfony
     private ?Listeners $listeners = null;
 
     private Statics $statics;
+
+    /** The context of the router: a request may set parameters of URLs in it. */
+    private ?Snapshot $context = null;
 
     /** DebugBundle's collector: it shows dumps when it is destroyed, which here is at the end of the worker. */
     private ?DumpDataCollector $dumps = null;
@@ -43,6 +47,8 @@ final class Symfony
                 $container->get('http_kernel');
             }
             $this->listeners = Listeners::of($container);
+            $router = $container->has('router') ? $container->get('router') : null;
+            $this->context = $router instanceof RequestContextAwareInterface ? new Snapshot($router->getContext()) : null;
             $dumps = $container->has('data_collector.dump') ? $container->get('data_collector.dump') : null;
             $this->dumps = $dumps instanceof DumpDataCollector ? $dumps : null;
         }
@@ -55,6 +61,9 @@ final class Symfony
     {
         $symfonyRequest = SymfonyBridge::toSymfony($request);
         $response = null;
+        if ($this->kernel instanceof KernelInterface) {
+            SymfonySession::begin($this->kernel->getContainer(), $symfonyRequest);
+        }
         \Hearth\defer(function () use ($symfonyRequest, &$response): void {
             // Runs after the functions that the app itself has deferred.
             \Hearth\defer(fn () => $this->finish($symfonyRequest, $response));
@@ -76,15 +85,25 @@ final class Symfony
             }
         } finally {
             if ($this->kernel instanceof KernelInterface) {
-                $container = $this->kernel->getContainer();
-                if ($response === null) {
-                    $this->unwind($container);
-                }
-                $this->rollBack($container);
-                $this->kernel->boot();
+                $this->reset($this->kernel, $response === null);
             }
             $this->listeners?->restore();
+            $this->context?->restore();
             $this->statics->restore();
+        }
+    }
+
+    private function reset(KernelInterface $kernel, bool $wasLeft): void
+    {
+        $container = $kernel->getContainer();
+        if ($wasLeft) {
+            $this->unwind($container);
+        }
+        try {
+            SymfonySession::end($container);
+        } finally {
+            $this->rollBack($container);
+            $kernel->boot();
         }
     }
 

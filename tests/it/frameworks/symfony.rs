@@ -119,6 +119,33 @@ fn listeners_and_settings_of_the_class_request_are_of_one_request() {
     server.stop();
 }
 
+/// Symfony 5.4 has one session object for all requests. As under php-fpm, a session is written at such an end, too.
+#[test]
+fn a_session_and_its_settings_are_of_one_request_however_it_ends() {
+    let project = project();
+    let server = serve(project.path().join(ENTRIES[0])).start();
+    let seen = |owner: &str| format!(r#"[{owner},null,"APPSESSION","1","sessions"]"#);
+    let visitor = || UserAgent::new(server.address());
+    let (mut ann, mut bob) = (visitor(), visitor());
+    for (agent, name) in [(&mut ann, "ann"), (&mut bob, "bob")] {
+        let first = agent.get(&format!("/owner?name={name}"));
+        assert_eq!(ok(&first), seen("null"));
+    }
+    for end in ["exit", "error", "leave"] {
+        let path = format!("/owner?name=ann+{end}&end={end}");
+        if end == "leave" {
+            ann.leave(&path, || drop(server.expect_log("waits for its client")));
+        } else {
+            ann.get(&path);
+        }
+        assert_eq!(ok(&bob.get("/owner")), seen(r#""bob""#), "{end}");
+        assert_eq!(ok(&visitor().get("/owner")), seen("null"), "{end}");
+        let own = format!(r#""ann {end}""#);
+        assert_eq!(ok(&ann.get("/owner")), seen(&own), "{end}");
+    }
+    server.stop();
+}
+
 /// F11: DebugBundle keeps what is dumped for a profile, which `dd()` does not come to.
 #[test]
 fn dump_and_die_shows_what_it_dumps() {

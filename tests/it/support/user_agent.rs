@@ -83,18 +83,13 @@ impl UserAgent {
 
     /// Sends a custom request: its first line and fields, each with its line end, and its body.
     pub(crate) fn request(&mut self, head: &str, body: &[u8]) -> Response {
-        let cookies: Vec<String> = self
-            .cookies
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let cookie = self.cookie();
         let client = self
             .client
             .get_or_insert_with(|| Client::connect(&self.address));
         client.send(format!(
-            "{head}Host: {}\r\nCookie: {}\r\n\r\n",
+            "{head}Host: {}\r\nCookie: {cookie}\r\n\r\n",
             self.host,
-            cookies.join("; ")
         ));
         client.send(body);
         let response = client.response();
@@ -105,6 +100,26 @@ impl UserAgent {
             self.keep(cookie);
         }
         response
+    }
+
+    /// Sends a GET, and closes the connection after `begun`.
+    pub(crate) fn leave(&mut self, path: &str, begun: impl FnOnce()) {
+        let mut client = Client::connect(&self.address);
+        client.send(format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n",
+            self.host,
+            self.cookie()
+        ));
+        begun();
+    }
+
+    /// The value of the Cookie field.
+    fn cookie(&self) -> String {
+        let cookies = self.cookies.iter();
+        let cookies: Vec<String> = cookies
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        cookies.join("; ")
     }
 
     fn keep(&mut self, cookie: &str) {

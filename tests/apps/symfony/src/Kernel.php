@@ -53,7 +53,8 @@ final class Kernel extends BaseKernel
             'http_method_override' => false,
             
             'php_errors' => ['log' => true],
-            'session' => ['storage_factory_id' => 'session.storage.factory.native', 'handler_id' => null, 'cookie_samesite' => 'lax', 'cookie_secure' => 'auto', 'save_path' => \sys_get_temp_dir()],
+            'session' => ['storage_factory_id' => 'session.storage.factory.native', 'handler_id' => 'session.handler.native_file',
+                'name' => 'APPSESSION', 'cookie_samesite' => 'lax', 'cookie_secure' => 'auto', 'save_path' => \sys_get_temp_dir() . '/sessions'],
         ]);
         $container->parameters()->set('greeting', '%env(APP_GREETING)%')->set('mode', '%env(APP_ENV)%');
         // As DoctrineBundle has it, which Debian does not.
@@ -68,7 +69,8 @@ final class Kernel extends BaseKernel
         foreach (['home' => '/', 'json' => '/user/{id}', 'form' => '/form', 'login' => '/login', 'me' => '/me', 'logout' => '/logout', 'upload' => '/upload',
             'redirect' => '/redirect', 'cookie' => '/cookie', 'readCookie' => '/cookie/read', 'fail' => '/throw', 'leave' => '/exit', 'stream' => '/stream',
             'download' => '/download', 'mutate' => '/mutate', 'state' => '/state', 'memory' => '/memory', 'flash' => '/flash', 'fields' => '/fields', 'greeting' => '/greeting',
-            'echoes' => '/echo', 'begin' => '/begin/{how}', 'insert' => '/insert', 'change' => '/change', 'changes' => '/changes'] as $name => $path) {
+            'echoes' => '/echo', 'begin' => '/begin/{how}', 'insert' => '/insert', 'change' => '/change', 'changes' => '/changes',
+            'owner' => '/owner'] as $name => $path) {
             $routes->add($name, $path)->controller([self::class, $name]);
         }
     }
@@ -120,6 +122,26 @@ final class Kernel extends BaseKernel
     public function me(Request $request): Response
     {
         return new Response($request->hasPreviousSession() ? $request->getSession()->get('user', 'guest') : 'guest');
+    }
+
+    /** Notes the owner of a session and of the router's context, and may end in the middle of it. Tells them, and what holds for sessions. */
+    public function owner(Request $request): Response
+    {
+        $session = $request->getSession();
+        $context = $this->getContainer()->get('router')->getContext();
+        $seen = [$session->get('owner'), $context->getParameter('owner'), \session_name(), \ini_get('session.use_strict_mode'), \basename(\session_save_path())];
+        if ($request->query->has('name')) {
+            $session->set('owner', $request->query->get('name'));
+            $context->setParameter('owner', $request->query->get('name'));
+        }
+        match ($request->query->get('end')) {
+            'exit' => exit,
+            'error' => throw new \TypeError('thrown on purpose'),
+            'leave' => \error_log('waits for its client to leave') && \sleep(60),
+            default => null,
+        };
+
+        return new JsonResponse($seen);
     }
 
     public function logout(Request $request): Response

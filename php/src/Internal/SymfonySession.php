@@ -13,6 +13,8 @@ use Symfony\Component\HttpFoundation\Session\Storage\Handler\NativeFileSessionHa
 use Symfony\Component\HttpFoundation\Session\Storage\Handler\StrictSessionHandler;
 use Symfony\Component\HttpFoundation\Session\Storage\NativeSessionStorage;
 use Symfony\Component\HttpFoundation\Session\Storage\NativeSessionStorageFactory;
+use Symfony\Component\HttpFoundation\Session\Storage\PhpBridgeSessionStorage;
+use Symfony\Component\HttpFoundation\Session\Storage\PhpBridgeSessionStorageFactory;
 
 /**
  * What Symfony keeps of sessions as long as its kernel: before 6.0 the session itself (later ones make one for each request), and the
@@ -49,10 +51,13 @@ final class SymfonySession
         if ($storage === null) {
             return;
         }
-        $options = $parameter('session.storage.options') ?? [];
-        $storage->setOptions($options + self::DEFAULTS);
-        if (($options['cookie_secure'] ?? null) === 'auto' && $request->isSecure()) {
-            $storage->setOptions(['cookie_secure' => true]);
+        // The bridge to a session that the app starts itself has no options.
+        if (!$storage instanceof PhpBridgeSessionStorage) {
+            $options = $parameter('session.storage.options') ?? [];
+            $storage->setOptions($options + self::DEFAULTS);
+            if (($options['cookie_secure'] ?? null) === 'auto' && $request->isSecure()) {
+                $storage->setOptions(['cookie_secure' => true]);
+            }
         }
         $storage->setSaveHandler($storage->getSaveHandler());
     }
@@ -98,7 +103,10 @@ final class SymfonySession
     {
         $sessions = $made['session.factory'] ?? null;
         $storages = $sessions instanceof SessionFactory ? self::property($sessions, SessionFactory::class, 'storageFactory') : null;
-        $handler = $storages instanceof NativeSessionStorageFactory ? self::property($storages, NativeSessionStorageFactory::class, 'handler') : null;
+        $handler = null;
+        foreach ([NativeSessionStorageFactory::class, PhpBridgeSessionStorageFactory::class] as $class) {
+            $handler = $storages instanceof $class ? self::property($storages, $class, 'handler') : $handler;
+        }
 
         return $handler instanceof StrictSessionHandler ? self::property($handler, StrictSessionHandler::class, 'handler') : $handler;
     }

@@ -73,6 +73,28 @@ fn symfony_forgets_what_a_request_changed() {
     server.stop();
 }
 
+/// A bridge has no options of its own: those of PHP hold in its first request, and so in all.
+#[test]
+fn the_bridge_to_a_session_of_php_leaves_its_settings() {
+    let project = project();
+    let kernel = project.path().join("src/Kernel.php");
+    let code = std::fs::read_to_string(&kernel).expect("the kernel");
+    let bridged = code.replace(
+        "session.storage.factory.native",
+        "session.storage.factory.php_bridge",
+    );
+    assert_ne!(code, bridged);
+    std::fs::write(&kernel, bridged).expect("a file can be written");
+    let server = serve(project.path().join(ENTRIES[0])).start();
+    for _ in 0..3 {
+        assert_eq!(
+            ok(&server.get("/owner")),
+            r#"[null,null,"PHPSESSID","0","sessions"]"#
+        );
+    }
+    server.stop();
+}
+
 /// F9: begun beside Doctrine, which takes itself to be outside.
 #[test]
 fn a_transaction_on_the_pdo_of_doctrine_is_rolled_back() {

@@ -132,7 +132,7 @@ fn a_task_stops_waiting_for_a_file_that_waits_for_it() {
         )
     };
     for waits in ["$tasks[0]->await()", "$channel->receive()"] {
-        let server = loading().file("child.php", &code(waits)).start();
+        let server = loading().file("child.php", code(waits)).start();
         assert_eq!(
             answers(&server, &["/load/child"]),
             [r#"["of a child",false,false]"#]

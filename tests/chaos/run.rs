@@ -298,9 +298,9 @@ fn last_words(server: &Server) -> Vec<String> {
     client.send("GET /end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let is_deaf = client.try_response(false).is_err();
     let lines = server.log().lines();
-    let mut found: Vec<String> = (lines.iter())
-        .filter(|line| suspicious(line) && !is_of_broken_worker(line, &lines))
-        .cloned()
+    let mut found: Vec<String> = (lines.iter().enumerate())
+        .filter(|(place, line)| suspicious(line) && !is_of_broken_worker(*place, &lines))
+        .map(|(_, line)| line.clone())
         .collect();
     if is_deaf {
         found.push("the server answers no more".to_owned());
@@ -308,13 +308,30 @@ fn last_words(server: &Server) -> Vec<String> {
     found
 }
 
-/// Whether the line tells of a worker that had what one at a time may have, and was ended by a fatal error: it has given that back at once,
-/// but has its files until it exits.
-fn is_of_broken_worker(line: &str, lines: &[String]) -> bool {
-    let holder = line.split_once("held by pid=").map(|(_, rest)| rest);
-    let pid = holder.and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+/// The supervisor tells a few milliseconds after the error that a worker is replaced: within so many lines of the log.
+const LINES_UNTIL_TOLD: usize = 50;
+
+/// Whether the line at this place tells of a worker that had what one at a time may have, and had been ended by a fatal error: it gives that
+/// back at once, but has its files until it exits.
+fn is_of_broken_worker(place: usize, lines: &[String]) -> bool {
+    let holder = lines[place].split_once("held by pid=");
+    let pid = holder.and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
     pid.is_some_and(|pid| {
         let replaced = format!("a fatal error in PHP pid={pid} ");
-        lines.iter().any(|line| line.contains(&replaced))
+        (lines.iter().take(place + LINES_UNTIL_TOLD)).any(|line| line.contains(&replaced))
     })
+}
+
+#[test]
+fn a_worker_is_excused_only_once_it_is_broken() {
+    let line = |text: &str| text.to_owned();
+    let found = line("CHAOS mixed up: key at the same time as T1T of T2T is [held by pid=12]");
+    let replaced = line("worker is replaced: a fatal error in PHP pid=12 slot=1");
+    let others = vec![String::new(); LINES_UNTIL_TOLD];
+    assert!(is_of_broken_worker(1, &[replaced.clone(), found.clone()]));
+    assert!(is_of_broken_worker(0, &[found.clone(), replaced.clone()]));
+    let later = [vec![found.clone()], others, vec![replaced]].concat();
+    assert!(!is_of_broken_worker(0, &later));
+    let other = line("worker is replaced: a fatal error in PHP pid=123 slot=1");
+    assert!(!is_of_broken_worker(1, &[other, found]));
 }
